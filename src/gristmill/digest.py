@@ -1,0 +1,62 @@
+"""Content digests by channel group: what a measurement was computed from, whatever file it lay in.
+
+Renumbering, repacking or converting a recording leaves them alone, because paths, row numbers and
+container bytes do not enter. BLAKE2b, 128 bits, in hexadecimal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from gristmill.episode import Channel
+
+_SIZE = 16
+
+
+def text_digest(parts: Iterable[str]) -> str:
+    """Digest of a sequence of texts; ("a", "b") and ("ab",) differ."""
+    h = hashlib.blake2b(digest_size=_SIZE)
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        h.update(len(data).to_bytes(8, "little"))
+        h.update(data)
+    return h.hexdigest()
+
+
+def values_digest(channels: Mapping[str, Channel], rate_hz: float) -> str:
+    """Digest of all low-dimensional values with their names, times and declared rate.
+
+    The order of the features in the file does not matter; dtype and byte order as recorded do not
+    matter either, beyond the values that they hold: everything is hashed as little-endian.
+    """
+    h = hashlib.blake2b(digest_size=_SIZE)
+    h.update(repr(float(rate_hz)).encode())
+    times = None
+    for key in sorted(channels):
+        channel = channels[key]
+        values = channel.values
+        h.update(f"{key}\x1f{channel.role}\x1f{channel.names!r}\x1f{values.shape}\x1f{values.dtype.str[1:]}".encode())
+        h.update(_bytes(values))
+        if channel.times_s is not times:
+            times = channel.times_s
+            h.update(_bytes(times))
+    return h.hexdigest()
+
+
+def packets_digest(payloads: Iterable[bytes | memoryview]) -> str:
+    """Digest of a camera's compressed packets, in order."""
+    h = hashlib.blake2b(digest_size=_SIZE)
+    for payload in payloads:
+        h.update(len(payload).to_bytes(8, "little"))
+        h.update(payload)
+    return h.hexdigest()
+
+
+def _bytes(array: np.ndarray) -> memoryview | bytes:
+    if array.dtype.byteorder == ">":
+        array = array.astype(array.dtype.newbyteorder("<"))
+    array = np.ascontiguousarray(array)
+    return array.data if array.size else b""
