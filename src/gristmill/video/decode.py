@@ -1,0 +1,169 @@
+"""Decoding in order: a file is opened once and read on, also from one episode to the next.
+
+Reopening a file or seeking for every episode halves the speed, so a few open readers stay at hand in
+each process and continue where they stopped.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from av.error import FFmpegError
+from av.video.frame import VideoFrame
+
+from gristmill.errors import VideoError
+from gristmill.types import Luma
+from gristmill.video.packets import FileIndex, file_key, index_file, open_video
+
+_OPEN_READERS = 8
+
+
+class SequentialReader:
+    """Frames of one file by number. Reading on is free; going elsewhere seeks to the keyframe before."""
+
+    def __init__(self, path: Path, *, threads: int = 1) -> None:
+        """Open a file.
+
+        Args:
+            path: a video file.
+            threads: decoder threads; 1 by default, since the engine runs one process a core.
+
+        Raises:
+            VideoError: the file cannot be opened or has no video.
+        """
+        self.index: FileIndex = index_file(path)
+        self._container, self._stream = open_video(path)
+        self._stream.codec_context.thread_count = threads
+        self._decoder = self._container.decode(self._stream)
+        self._next = 0  # the frame that the decoder gives next
+
+    def close(self) -> None:
+        """Release the file and the decoder."""
+        self._container.close()
+
+    def frames(self, first: int, stop: int) -> Iterator[VideoFrame]:
+        """The frames first..stop, numbered by presentation in the file.
+
+        Raises:
+            VideoError: after the last frame that decodes, when the promised ones do not all come.
+        """
+        if first >= stop:
+            return
+        self._go_to(first)
+        got = 0
+        reason = "the file ends"
+        try:
+            for frame in self._decoder:
+                number = self._number(frame)
+                self._next = number + 1
+                if frame.is_corrupt:
+                    reason = "damaged data"
+                    break
+                if number >= first:
+                    got += 1
+                    yield frame
+                if number >= stop - 1:
+                    return
+        except FFmpegError as error:
+            reason = str(error.strerror)
+        self._next = len(self.index) + 1  # the decoder's state is of no use any more: seek next time
+        raise VideoError(
+            f"{self.index.path}: {stop - first - got} of {stop - first} frames do not decode, from frame "
+            f"{got} on ({reason}); restore the file or cut the episode there"
+        )
+
+    def _go_to(self, first: int) -> None:
+        index = self.index
+        keyframes = np.flatnonzero(index.keyframe)
+        ranks = index.rank[keyframes]
+        before = np.flatnonzero(ranks <= first)
+        start = before[np.argmax(ranks[before])] if len(before) else None
+        ahead = start is not None and ranks[start] > self._next
+        if first >= self._next and not ahead:
+            return
+        # The demuxer looks for decoding times, which B-frames set apart from presentation times.
+        ticks = int(index.dts[keyframes[start]]) if start is not None else int(index.dts[0])
+        self._container.seek(ticks, stream=self._stream, backward=True)
+        self._decoder = self._container.decode(self._stream)
+
+    def _number(self, frame: VideoFrame) -> int:
+        if frame.pts is None:
+            return self._next
+        return int(np.searchsorted(self.index.frame_pts, frame.pts))
+
+
+def frames(path: Path, first: int, stop: int, *, threads: int = 1) -> Generator[VideoFrame, None, None]:
+    """Decoded frames first..stop of a file, from a reader that stays open for the next caller.
+
+    Raises:
+        VideoError: the file cannot be opened, or fewer frames decode (after those that do).
+    """
+    key = (file_key(path), threads)
+    reader = _readers.pop(key, None) or SequentialReader(path, threads=threads)
+    try:
+        yield from reader.frames(first, stop)
+    finally:
+        # A reader is out of the pool while it is in use, so two cameras' loops never share a position.
+        previous = _readers.pop(key, None)
+        if previous is not None:
+            previous.close()
+        _readers[key] = reader
+        while len(_readers) > _OPEN_READERS:
+            _readers.popitem(last=False)[1].close()
+
+
+_readers: OrderedDict[tuple[tuple[str, int, int], int], SequentialReader] = OrderedDict()
+
+
+def luma(path: Path, first: int, stop: int, *, chunk: int = 64, threads: int = 1) -> Iterator[Luma]:
+    """Luma of the frames first..stop in chunks (n, h, w) of at most `chunk` frames.
+
+    Levels are as coded: black is 16 and white 235, unless the file's index says `full_range`.
+
+    Raises:
+        VideoError: as `frames`, after what decoded before.
+    """
+    trouble = None
+    with closing(frames(path, first, stop, threads=threads)) as source:
+        while first < stop and trouble is None:
+            block, trouble = _block(source, min(chunk, stop - first), path)
+            first += len(block)
+            if len(block):
+                yield block
+    if trouble is not None:
+        raise trouble
+
+
+def _block(source: Iterator[VideoFrame], size: int, path: Path) -> tuple[Luma, VideoError | None]:
+    """The next `size` frames, or those before the trouble and the trouble."""
+    block = np.empty((0, 0, 0), np.uint8)
+    filled = 0
+    try:
+        for frame in islice(source, size):
+            plane = luma_plane(frame)
+            if not filled:
+                block = np.empty((size, *plane.shape), np.uint8)
+            if plane.shape != block.shape[1:]:
+                raise VideoError(f"{path}: the frame size changes within the file; split it into one file a size")
+            block[filled] = plane
+            filled += 1
+    except VideoError as error:
+        return block[:filled], error
+    return block[:filled], None
+
+
+def luma_plane(frame: VideoFrame) -> np.ndarray:
+    """The frame's grey levels (h, w) uint8, a view of its memory where it holds them as such."""
+    form = frame.format
+    if form.is_rgb or not (form.is_planar or form.name == "gray"):
+        frame = frame.reformat(format="gray")
+    elif form.components[0].bits != 8:
+        frame = frame.reformat(format="gray" if form.name.startswith("gray") else "yuv420p")
+    plane = frame.planes[0]
+    levels = np.frombuffer(memoryview(plane), np.uint8)  # pyright: ignore[reportArgumentType]  planes are buffers
+    return levels.reshape(plane.height, plane.line_size)[:, : plane.width]
