@@ -1,0 +1,138 @@
+"""The metadata files of a LeRobot v3.0 dataset: tasks, episodes, statistics, info."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gristmill.formats.lerobot.write_rows import Place
+from gristmill.statistics import Described
+
+_EPISODES_A_GROUP = 500
+
+
+def write_tasks(path: Path, tasks: Sequence[str]) -> None:
+    """`meta/tasks.parquet`: row i holds task_index i; the text is the index of a pandas frame.
+
+    The note that makes it one is written by hand, so that pandas is not needed.
+    """
+    note = {
+        "index_columns": ["task"],
+        "column_indexes": [
+            {
+                "name": None,
+                "field_name": None,
+                "pandas_type": "unicode",
+                "numpy_type": "object",
+                "metadata": {"encoding": "UTF-8"},
+            }
+        ],
+        "columns": [
+            {
+                "name": "task_index",
+                "field_name": "task_index",
+                "pandas_type": "int64",
+                "numpy_type": "int64",
+                "metadata": None,
+            },
+            {"name": "task", "field_name": "task", "pandas_type": "unicode", "numpy_type": "object", "metadata": None},
+        ],
+        "creator": {"library": "pyarrow", "version": pa.__version__},
+        "pandas_version": "2.2.3",
+    }
+    table = pa.table(
+        {"task_index": pa.array(range(len(tasks)), pa.int64()), "task": pa.array(list(tasks), pa.string())},
+    )
+    pq.write_table(table.replace_schema_metadata({"pandas": json.dumps(note)}), path)
+
+
+class EpisodeWriter:
+    """`meta/episodes`: one row an episode, collected in scratch files until it is known which columns are whole.
+
+    LeRobot's tools fail on a statistic that some episodes have and others lack, so only whole columns are kept.
+    """
+
+    def __init__(self, scratch: Path) -> None:
+        self._scratch = scratch / "episodes"
+        self._scratch.mkdir()
+        self._rows: list[dict[str, Any]] = []
+        self._types: dict[str, pa.DataType] = {}
+        self._known: Counter[str] = Counter()  # rows in which a column has a value
+        self._parts: list[Path] = []
+        self.count = 0
+
+    def add(self, row: Mapping[str, Any], stats: Described) -> None:
+        """Add one episode: plain values by column, statistics by feature."""
+        flat = dict(row)
+        for feature, found in stats.items():
+            for name, values in found.items():
+                if np.isfinite(values).all():
+                    flat[f"stats/{feature}/{name}"] = values.tolist()
+        for key, value in flat.items():
+            if value is None:
+                continue
+            self._known[key] += 1
+            if key not in self._types:
+                self._types[key] = pa.int64() if isinstance(value, int) else pa.infer_type([value])
+        self._rows.append(flat)
+        self.count += 1
+        if len(self._rows) >= _EPISODES_A_GROUP:
+            self._flush()
+
+    def finish(self, folder: Path, max_bytes: int) -> None:
+        """Write `chunk-*/file-*.parquet` under `folder`, a new file after `max_bytes` before compression."""
+        self._flush()
+        whole = [k for k, n in self._known.items() if not k.startswith("stats/") or n == self.count]
+        whole = [k for k in whole if not k.startswith("stats/") or f"{k.rpartition('/')[0]}/mean" in whole]
+        columns = pa.schema([(k, self._types[k]) for k in whole])
+        columns = columns.append(pa.field("meta/episodes/chunk_index", pa.int64()))
+        columns = columns.append(pa.field("meta/episodes/file_index", pa.int64()))
+        writer: pq.ParquetWriter | None = None
+        file, size = -1, 0
+        for part in self._parts:
+            table = pq.read_table(part)
+            if writer is None or size + table.nbytes > max_bytes:
+                if writer is not None:
+                    writer.close()
+                file, size = file + 1, 0
+                path = folder / Place.number(file).path(".parquet")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                writer = pq.ParquetWriter(path, columns, compression="snappy")
+            size += table.nbytes
+            place, rows = Place.number(file), len(table)
+            arrays = [
+                table[name].cast(kind) if name in table.column_names else pa.nulls(rows, kind)
+                for name, kind in zip(columns.names[:-2], columns.types[:-2], strict=True)
+            ]
+            arrays += [pa.array([n] * rows, pa.int64()) for n in place]
+            writer.write_table(pa.table(arrays, schema=columns))
+            part.unlink()
+        if writer is not None:
+            writer.close()
+
+    def _flush(self) -> None:
+        if not self._rows:
+            return
+        path = self._scratch / f"{len(self._parts):06d}.parquet"
+        columns = {k: pa.array([r.get(k) for r in self._rows], kind) for k, kind in self._types.items()}
+        pq.write_table(pa.table(columns), path, compression="none")
+        self._parts.append(path)
+        self._rows = []
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """JSON as LeRobot writes it: indented, UTF-8."""
+    path.write_text(json.dumps(content, indent=4, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def write_stats(path: Path, stats: Described) -> None:
+    """`meta/stats.json`: feature -> statistic -> nested list. A feature with a value that is not finite is left out."""
+    sound = {k: found for k, found in stats.items() if all(np.isfinite(v).all() for v in found.values())}
+    write_json(path, {k: {name: v.tolist() for name, v in found.items()} for k, found in sound.items()})

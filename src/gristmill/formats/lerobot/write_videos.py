@@ -1,0 +1,176 @@
+"""The video files of one camera of a LeRobot v3.0 dataset: many episodes a file, copied or encoded.
+
+Packets are copied as they are. Pictures are encoded into a temporary file, whose packets are then copied, so
+that every episode begins with a keyframe. Frame k of a file stands at exactly k / rate, which makes the
+timestamps in the metadata exact. Parts that cannot share a file's parameter sets (another codec, size or
+encoder setting) go to files of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from gristmill.errors import UsageError
+from gristmill.formats.lerobot.image_statistics import PixelHistogram
+from gristmill.formats.lerobot.write_rows import Place
+from gristmill.types import Rgb
+from gristmill.video.packets import FileIndex, index_file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PacketRange:
+    """Frames `start_frame` .. `start_frame + frames` of an existing file, to be copied without decoding.
+
+    The first one must be a keyframe. `stats` are this episode's image statistics (see `image_statistics`);
+    without them, the camera's statistics are left out of the dataset.
+    """
+
+    path: Path
+    start_frame: int
+    frames: int
+    stats: PixelHistogram | Mapping[str, np.ndarray] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pictures:
+    """Frames to encode: chunks (n, h, w, 3) of uint8, `frames` in all. Statistics are taken on the way."""
+
+    chunks: Iterable[Rgb]
+    frames: int
+
+
+VideoPart: TypeAlias = PacketRange | Pictures
+
+
+@dataclass(slots=True)
+class Written:
+    """Where an episode's frames went, and their statistics."""
+
+    place: Place
+    from_timestamp: float
+    to_timestamp: float
+    stats: PixelHistogram | Mapping[str, np.ndarray] | None
+
+    def columns(self, key: str) -> dict[str, int | float]:
+        """The camera's columns in the episodes table."""
+        return {
+            f"videos/{key}/chunk_index": self.place.chunk,
+            f"videos/{key}/file_index": self.place.file,
+            f"videos/{key}/from_timestamp": self.from_timestamp,
+            f"videos/{key}/to_timestamp": self.to_timestamp,
+        }
+
+
+@dataclass(slots=True)
+class _Open:
+    """A file being collected: the stretches that it will hold."""
+
+    place: Place
+    ranges: list[tuple[Path, int, int]] = field(default_factory=list)
+    frames: int = 0
+    size: int = 0
+
+
+class VideoWriter:
+    """Collects one camera's episodes and writes them file by file.
+
+    Args:
+        folder: `videos/{key}`.
+        rate_hz: frames a second.
+        max_bytes: a new file begins when the next part would make it larger.
+        scratch: a folder for encoded parts that wait for their file.
+        encoding: options of `gristmill.video.encode.encode`.
+    """
+
+    def __init__(
+        self, folder: Path, rate_hz: float, max_bytes: int, scratch: Path, encoding: Mapping[str, Any]
+    ) -> None:
+        self._folder = folder
+        self._rate_hz = rate_hz
+        self._max_bytes = max_bytes
+        self._scratch = scratch
+        self._encoding = encoding
+        self._open: dict[tuple, _Open] = {}
+        self._files = 0
+        self._encoded = 0
+        self._like: FileIndex | None = None
+
+    def add(self, part: VideoPart) -> Written:
+        """Add one episode's frames.
+
+        Raises:
+            UsageError: another number of pictures than announced.
+            VideoError: the source is unreadable or does not begin with a keyframe.
+        """
+        if isinstance(part, Pictures):
+            part = self._encode(part)
+        index = index_file(part.path)
+        self._like = self._like or index
+        stop = part.start_frame + part.frames
+        size = int(index.sizes[index.order[part.start_frame : stop]].sum())
+        like = (index.codec, index.width, index.height, index.pix_fmt, index.extradata)
+        target = self._open.get(like)
+        if target is not None and target.size + size > self._max_bytes:
+            self._write(self._open.pop(like))
+            target = None
+        if target is None:
+            target = self._open[like] = _Open(Place.number(self._files))
+            self._files += 1
+        start = target.frames
+        target.ranges.append((part.path, part.start_frame, stop))
+        target.frames += part.frames
+        target.size += size
+        return Written(target.place, start / self._rate_hz, target.frames / self._rate_hz, part.stats)
+
+    def declared(self) -> dict[str, Any]:
+        """What `info` says of the camera by default: the properties of its first part."""
+        like = self._like
+        if like is None:
+            return {}
+        return {
+            "video.height": like.height,
+            "video.width": like.width,
+            "video.codec": like.codec,
+            "video.pix_fmt": like.pix_fmt,
+            "video.is_depth_map": False,
+            "video.fps": int(self._rate_hz) if float(self._rate_hz).is_integer() else self._rate_hz,
+            "video.channels": 3,
+            "has_audio": False,
+        }
+
+    def close(self) -> None:
+        """Write the files that are still collected."""
+        while self._open:
+            self._write(self._open.pop(next(iter(self._open))))
+
+    def _write(self, target: _Open) -> None:
+        path = self._folder / target.place.path(".mp4")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        from gristmill.video.mux import copy_packets
+
+        copy_packets(target.ranges, path, rate_hz=self._rate_hz)
+        for source in {r[0] for r in target.ranges}:
+            if source.parent == self._scratch:
+                source.unlink()
+
+    def _encode(self, part: Pictures) -> PacketRange:
+        from gristmill.video.encode import encode
+
+        path = self._scratch / f"{self._folder.name}-{self._encoded}.mp4"
+        self._encoded += 1
+        histogram = PixelHistogram()
+        encode(path, _seen(part.chunks, histogram.add), self._rate_hz, **self._encoding)
+        if histogram.frames != part.frames:
+            raise UsageError(f"{self._folder.name}: {histogram.frames} pictures came, {part.frames} were announced")
+        return PacketRange(path=path, start_frame=0, frames=part.frames, stats=histogram)
+
+
+def _seen(chunks: Iterable[Rgb], look: Callable[[Rgb], None]) -> Iterator[Rgb]:
+    for chunk in chunks:
+        look(chunk)
+        yield chunk
