@@ -26,7 +26,7 @@ from gristmill.types import IntArray, Mask, TimesS
 
 # About 50 bytes a packet: a 200 MB file of AV1 has some 100,000, so 16 files stay below 100 MB.
 _INDEXED_FILES = 16
-_HASH_BYTES = 16
+CONTENT_HASH_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,6 +88,26 @@ class FileIndex:
     def times_s(self) -> TimesS:
         """(k,) presentation times in seconds, ascending."""
         return (self.frame_pts * float(self.time_base)).astype(np.float64)
+
+    @cached_property
+    def stops(self) -> IntArray:
+        """Frame numbers before which the file can be cut: nothing earlier in the file is shown later, or the reverse.
+
+        With B-frames a cut elsewhere would tear frames from those that they are predicted from.
+        """
+        whole = np.flatnonzero(np.maximum.accumulate(self.rank) == np.arange(len(self)))
+        return np.concatenate(([0], whole + 1))
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """Frame numbers at which a copy can begin: a keyframe that no earlier or later packet is shown across."""
+        at = self.stops[self.stops < len(self)]
+        return at[self.keyframe[at] & (self.rank[at] == at)]
+
+    @property
+    def signature(self) -> tuple[str, int, int, str, bool, bytes]:
+        """What has to be equal for packets of two files to follow each other in one stream."""
+        return self.codec, self.width, self.height, self.pix_fmt, self.full_range, self.extradata
 
     def locate(self, start_s: float, frames: int, rate_hz: float, stop_s: float | None = None) -> tuple[int, int]:
         """First and past-the-last frame number of the `frames` at `start_s + k / rate_hz`, half a frame of tolerance.
@@ -201,7 +221,7 @@ def _read(path: Path) -> FileIndex:
     with container:
         context = stream.codec_context
         try:
-            for packet in _payloads(container, stream):
+            for packet in payloads(container, stream):
                 shown = packet.pts if packet.pts is not None else packet.dts
                 if shown is None:
                     raise VideoError(f"{path}: packet {len(pts)} has no time; remux the file")
@@ -209,7 +229,7 @@ def _read(path: Path) -> FileIndex:
                 dts.append(packet.dts if packet.dts is not None else shown)
                 sizes.append(packet.size)
                 keyframe.append(packet.is_keyframe)
-                content.append(hashlib.blake2b(packet, digest_size=_HASH_BYTES).digest())
+                content.append(hashlib.blake2b(packet, digest_size=CONTENT_HASH_BYTES).digest())
         except FFmpegError as error:
             broken = str(error.strerror)
         return FileIndex(
@@ -225,12 +245,12 @@ def _read(path: Path) -> FileIndex:
             dts=np.array(dts, np.int64),
             sizes=np.array(sizes, np.int32),
             keyframe=np.array(keyframe, bool),
-            content=np.frombuffer(b"".join(content), np.uint8).reshape(-1, _HASH_BYTES),
+            content=np.frombuffer(b"".join(content), np.uint8).reshape(-1, CONTENT_HASH_BYTES),
             broken=broken,
         )
 
 
-def _payloads(container: InputContainer, stream: VideoStream) -> Iterator[av.Packet]:
+def payloads(container: InputContainer, stream: VideoStream) -> Iterator[av.Packet]:
     """Packets that show a frame: without the flush at the end, half-read ones and those an edit list hides."""
     for packet in container.demux(stream):
         if packet.size and not packet.is_corrupt and not packet.is_discard:
