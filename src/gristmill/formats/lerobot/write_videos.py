@@ -8,18 +8,20 @@ encoder setting) go to files of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from gristmill.errors import UsageError
+from gristmill.errors import UsageError, VideoError
 from gristmill.formats.lerobot.image_statistics import PixelHistogram
 from gristmill.formats.lerobot.write_rows import Place
 from gristmill.types import Rgb
-from gristmill.video.packets import FileIndex, index_file
+from gristmill.video.encode import encode
+from gristmill.video.mux import Part, copy_packets
+from gristmill.video.packets import FileIndex, file_key, index_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +73,18 @@ class _Open:
     """A file being collected: the stretches that it will hold."""
 
     place: Place
-    ranges: list[tuple[Path, int, int]] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    seen: dict[Path, tuple] = field(default_factory=dict)  # each file's state when its part was added
     frames: int = 0
     size: int = 0
+
+    def append(self, part: Part) -> None:
+        """Add a stretch; what is contiguous in the source is copied in one go."""
+        self.seen.setdefault(part.path, file_key(part.path))
+        last = self.parts[-1] if self.parts else None
+        if last is not None and last.path == part.path and last.stop == part.first:
+            part = Part(part.path, self.parts.pop().first, part.stop)
+        self.parts.append(part)
 
 
 class VideoWriter:
@@ -95,7 +106,7 @@ class VideoWriter:
         self._max_bytes = max_bytes
         self._scratch = scratch
         self._encoding = encoding
-        self._open: dict[tuple, _Open] = {}
+        self._open: dict[Hashable, _Open] = {}
         self._files = 0
         self._encoded = 0
         self._like: FileIndex | None = None
@@ -112,8 +123,10 @@ class VideoWriter:
         index = index_file(part.path)
         self._like = self._like or index
         stop = part.start_frame + part.frames
+        if not 0 <= part.start_frame < stop <= len(index):
+            raise VideoError(f"{part.path}: has no frames {part.start_frame} to {stop}; it holds {len(index)}")
         size = int(index.sizes[index.order[part.start_frame : stop]].sum())
-        like = (index.codec, index.width, index.height, index.pix_fmt, index.extradata)
+        like = index.signature
         target = self._open.get(like)
         if target is not None and target.size + size > self._max_bytes:
             self._write(self._open.pop(like))
@@ -122,7 +135,7 @@ class VideoWriter:
             target = self._open[like] = _Open(Place.number(self._files))
             self._files += 1
         start = target.frames
-        target.ranges.append((part.path, part.start_frame, stop))
+        target.append(Part(part.path, part.start_frame, stop))
         target.frames += part.frames
         target.size += size
         return Written(target.place, start / self._rate_hz, target.frames / self._rate_hz, part.stats)
@@ -151,16 +164,16 @@ class VideoWriter:
     def _write(self, target: _Open) -> None:
         path = self._folder / target.place.path(".mp4")
         path.parent.mkdir(parents=True, exist_ok=True)
-        from gristmill.video.mux import copy_packets
-
-        copy_packets(target.ranges, path, rate_hz=self._rate_hz)
-        for source in {r[0] for r in target.ranges}:
+        copied = copy_packets(path, target.parts, self._rate_hz)
+        for part, digest in zip(target.parts, copied.digests, strict=True):
+            same = file_key(part.path) == target.seen[part.path]
+            if not same or digest != index_file(part.path).slice(part.first, part.stop, 0.0).digest:
+                raise VideoError(f"{part.path}: changed while it was copied; run again")
+        for source in {p.path for p in target.parts}:
             if source.parent == self._scratch:
                 source.unlink()
 
     def _encode(self, part: Pictures) -> PacketRange:
-        from gristmill.video.encode import encode
-
         path = self._scratch / f"{self._folder.name}-{self._encoded}.mp4"
         self._encoded += 1
         histogram = PixelHistogram()
