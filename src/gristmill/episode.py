@@ -18,6 +18,8 @@ from gristmill.finding import Issue
 from gristmill.types import IntArray, Luma, Rgb, Table, TimesS
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from gristmill.traces import CameraTraces
     from gristmill.video.packets import Packets
 
@@ -112,6 +114,9 @@ class Episode:
     load_traces: Callable[[str], CameraTraces | None] = field(default=lambda camera: None, repr=False)
     # Columns that belong to bookkeeping (timestamp, frame_index, ...), raw: name -> (t,) array.
     load_index_columns: Callable[[], Mapping[str, IntArray]] = field(default=dict, repr=False)
+    # Columns that no check reads but an export keeps (text, language, images in the table), as recorded:
+    # feature key -> Arrow array of t rows.
+    load_carried: Callable[[], Mapping[str, pa.Array]] = field(default=dict, repr=False)
 
     @cached_property
     def channels(self) -> Mapping[str, Channel]:
@@ -191,6 +196,7 @@ class CorpusFacts:
     dims: tuple[Dim, ...]  # declared layout: state, then action
     declared_stats: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     info: Mapping[str, Any] = field(default_factory=dict)  # whole info.json
+    tasks: Mapping[int, str] = field(default_factory=dict)  # the task table: task_index -> text
     unread: Mapping[str, str] = field(default_factory=dict)  # channels that no check reads -> why ("depth", "audio")
 
 
