@@ -1,0 +1,219 @@
+"""Writes the sample corpus: simulated demonstrations as a LeRobot dataset, the same bytes of data for a seed.
+
+Every episode is drawn from its own random stream, named by the seed and its number, so neither the number
+of processes nor the number of episodes changes any of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import numpy as np
+
+from gristmill.errors import UnknownNameError, UsageError
+from gristmill.formats.lerobot.image_statistics import PixelHistogram
+from gristmill.formats.lerobot.write import DatasetWriter, PacketRange
+from gristmill.synth.write_v21 import EpisodeFilesWriter
+
+ROBOT_TYPE = "gristmill_arm"
+CAMERAS = ("front", "wrist", "side")
+TASKS = ("reach", "lift", "pick_place")
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a worker needs to know to record any episode of the sample."""
+
+    seed: int
+    tasks: tuple[str, ...]
+    rate_hz: float
+    cameras: tuple[str, ...]
+    size_px: int
+    folder: Path  # for encoded videos that wait to be packed
+    encoding: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One finished episode: its columns, its sentence and its encoded videos."""
+
+    columns: dict[str, np.ndarray]
+    sentence: str
+    videos: dict[str, PacketRange]
+
+
+def generate(
+    out: Path,
+    *,
+    episodes: int = 200,
+    seed: int = 0,
+    tasks: Sequence[str] = TASKS,
+    size_px: int = 64,
+    cameras: int = 2,
+    rate_hz: float = 30,
+    video: bool = True,
+    version: Literal["v2.1", "v3.0"] = "v3.0",
+    jobs: int | None = None,
+    encoding: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Path:
+    """Record a corpus of a simulated arm that reaches for, lifts and moves a cube.
+
+    Args:
+        out: the folder that shall appear.
+        episodes: how many.
+        seed: the same seed gives the same corpus, whatever `jobs` is.
+        tasks: which of "reach", "lift" and "pick_place" to record, in equal shares by chance.
+        size_px: height and width of the pictures, 64 to 96 are meant.
+        cameras: 1 to 3 of front, wrist and side.
+        rate_hz: frames a second.
+        video: without it the corpus has no cameras and is made some twenty times faster.
+        version: layout of the dataset.
+        jobs: processes; by default one a core.
+        encoding: options of `gristmill.video.encode.encode`.
+        overwrite: replace a dataset that gristmill wrote.
+        progress: called with "record", episodes done and episodes in all.
+
+    Returns:
+        The folder.
+
+    Raises:
+        UsageError: a number out of range, an unknown task, or a folder that is taken.
+    """
+    for task in tasks:
+        if task not in TASKS:
+            raise UnknownNameError("the sample generator", task, TASKS)
+    if episodes < 1 or not tasks or not 1 <= cameras <= len(CAMERAS) or not 16 <= size_px <= 1024:
+        raise UsageError(
+            f"generate needs at least one episode and task, 1 to {len(CAMERAS)} cameras and pictures of 16 to "
+            f"1024 px; got {episodes} episodes, {len(tasks)} tasks, {cameras} cameras, {size_px} px"
+        )
+    if not 2 <= rate_hz <= 200:
+        raise UsageError(f"the sample is recorded at 2 to 200 Hz, not at {rate_hz}")
+    if version not in ("v2.1", "v3.0"):
+        raise UsageError(f"version {version!r} cannot be written; use v3.0 or v2.1")
+    from gristmill.synth.expert import OPERATORS, STATIONS
+
+    views = CAMERAS[:cameras] if video else ()
+    writer_class = DatasetWriter if version == "v3.0" else EpisodeFilesWriter
+    note = {"seed": seed, "tasks": list(tasks), "operators": list(OPERATORS), "stations": list(STATIONS)}
+    with (
+        TemporaryDirectory(prefix="gristmill-sample-") as folder,
+        writer_class(
+            out,
+            fps=rate_hz,
+            features=features(views, size_px),
+            robot_type=ROBOT_TYPE,
+            info_extra={"gristmill_sample": note},
+            overwrite=overwrite,
+        ) as writer,
+    ):
+        plan = Plan(
+            seed=seed,
+            tasks=tuple(tasks),
+            rate_hz=rate_hz,
+            cameras=views,
+            size_px=size_px,
+            folder=Path(folder),
+            encoding=dict(encoding or {}),
+        )
+        for done, recorded in enumerate(_recordings(plan, episodes, jobs or len(os.sched_getaffinity(0))), start=1):
+            writer.add_episode(recorded.columns, [recorded.sentence], recorded.videos)
+            if progress is not None:
+                progress("record", done, episodes)
+        return writer.close()
+
+
+def features(cameras: Sequence[str], size_px: int) -> dict[str, dict[str, Any]]:
+    """The sample's features as `info.json` declares them."""
+    from gristmill.synth.scene import STATE_NAMES
+
+    declared: dict[str, dict[str, Any]] = {
+        "observation.state": {"dtype": "float32", "shape": [6], "names": list(STATE_NAMES)},
+        "action": {"dtype": "float32", "shape": [6], "names": list(STATE_NAMES)},
+        "observation.contact_force": {"dtype": "float32", "shape": [2], "names": ["left_finger", "right_finger"]},
+    }
+    for camera in cameras:
+        shape = [size_px, size_px, 3]
+        declared[f"observation.images.{camera}"] = {
+            "dtype": "video",
+            "shape": shape,
+            "names": ["height", "width", "channels"],
+        }
+    for key, dtype in {
+        "next.success": "bool",
+        "next.done": "bool",
+        "operator_index": "int64",
+        "station_index": "int64",
+    }.items():
+        declared[key] = {"dtype": dtype, "shape": [1], "names": None}
+    return declared
+
+
+def record(plan: Plan, number: int) -> Recorded:
+    """Simulate, measure and film one episode."""
+    from gristmill.synth.expert import demonstrate
+
+    moving, *filming = (np.random.default_rng(s) for s in np.random.SeedSequence([plan.seed, number]).spawn(4))
+    task = plan.tasks[int(moving.integers(len(plan.tasks)))]
+    shown = demonstrate(task, moving, plan.rate_hz)
+    count = len(shown.state)
+    columns = {
+        "observation.state": shown.state,
+        "action": shown.action,
+        "observation.contact_force": shown.rollout.contact_n.astype(np.float32),
+        "next.success": shown.success,
+        "next.done": np.arange(count) == count - 1,
+        "operator_index": np.full(count, shown.operator),
+        "station_index": np.full(count, shown.station),
+    }
+    videos: dict[str, PacketRange] = {}
+    if plan.cameras:
+        from gristmill.synth.painting import LOOKS, paint
+        from gristmill.synth.poses import poses
+        from gristmill.video.encode import encode
+
+        world = poses(shown.rollout.qpos, shown.goal_m, plan.cameras)
+        for camera, noise in zip(plan.cameras, filming, strict=False):
+            frames = paint(world, camera, plan.size_px, LOOKS[shown.station], noise)
+            path = plan.folder / f"{number:06d}-{camera}.mp4"
+            encode(path, [frames], plan.rate_hz, **plan.encoding)
+            seen = PixelHistogram()
+            seen.add(frames)
+            videos[f"observation.images.{camera}"] = PacketRange(path=path, start_frame=0, frames=count, stats=seen)
+    return Recorded(columns=columns, sentence=shown.sentence, videos=videos)
+
+
+def _recordings(plan: Plan, episodes: int, jobs: int) -> Iterator[Recorded]:
+    """All episodes in order; a few batches are under way at any time, so memory stays bounded."""
+    size = 4 if plan.cameras else 64
+    batches = iter([range(i, min(i + size, episodes)) for i in range(0, episodes, size)])
+    if jobs == 1 or episodes <= size:
+        yield from (record(plan, i) for batch in batches for i in batch)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=get_context("forkserver")) as pool:
+        waiting: deque[Future[list[Recorded]]] = deque()
+        try:
+            waiting.extend(pool.submit(_record_batch, plan, b) for b in islice(batches, jobs + 2))
+            while waiting:
+                yield from waiting.popleft().result()
+                waiting.extend(pool.submit(_record_batch, plan, b) for b in islice(batches, 1))
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _record_batch(plan: Plan, numbers: range) -> list[Recorded]:
+    return [record(plan, i) for i in numbers]
