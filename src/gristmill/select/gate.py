@@ -1,0 +1,139 @@
+"""What a finding does to its episode: nothing, cut its spans, set the episode aside, or drop it.
+
+A recipe maps checks to actions; what it does not name follows the finding's kind.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gristmill.audit import Verdict
+from gristmill.finding import Finding, Kind
+from gristmill.select.trim import Trim
+from gristmill.types import IntArray
+
+Action = Literal["keep", "trim", "quarantine", "drop"]
+
+# Copies, what cannot be read and what is too short to learn from are of no use to anybody; idleness can be cut out.
+DEFAULT_RULES: Mapping[str, Action] = {
+    "duplicates": "drop",
+    "files.unreadable": "drop",
+    "idle": "trim",
+    "length": "drop",
+}
+
+_WORSE = {"keep": Verdict.KEEP, "trim": Verdict.TRIM, "quarantine": Verdict.QUARANTINE, "drop": Verdict.DROP}
+_ORDER = tuple(Verdict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """Rules of the gate.
+
+    `rules` maps a check, or `check.code` for one kind of trouble that it reports, to an action. They come on
+    top of the built-in rules: copies, unreadable and too short episodes are dropped, idleness is trimmed.
+    """
+
+    rules: Mapping[str, Action] = field(default_factory=dict)
+    defects: Action = "quarantine"  # for defects that no rule names
+    risks: Action = "keep"
+    cameras_required: bool = False  # whether trouble with a camera condemns the whole episode
+
+    def rule(self, finding: Finding) -> tuple[str, Action]:
+        """The rule that applies, by its name in the recipe, and its action."""
+        for rules in (self.rules, DEFAULT_RULES):
+            for name in (f"{finding.check}.{finding.code}", finding.check):
+                # A trait is a fact, no trouble; only a recipe that names it may act on it.
+                if name in rules and (finding.kind is not Kind.TRAIT or rules is self.rules):
+                    return f"gate.{name}", rules[name]
+        by_kind: dict[Kind, tuple[str, Action]] = {
+            Kind.DEFECT: ("gate.defects", self.defects),
+            Kind.RISK: ("gate.risks", self.risks),
+        }
+        name, action = by_kind.get(finding.kind, ("gate.traits", "keep"))
+        return f"{name}.{finding.check}", action
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """One entry an episode."""
+
+    verdict: tuple[Verdict, ...]
+    usable_for: tuple[tuple[str, ...], ...]
+    reasons: Mapping[int, tuple[str, ...]]  # row -> rules that made it other than keep, or cost it its cameras
+
+
+def verdicts(
+    gate: Gate,
+    episodes: int,
+    findings: Sequence[Finding],
+    *,
+    cameras: bool,
+    trim: Trim | None = None,
+    length: IntArray | None = None,
+    rate_hz: float = 1.0,
+) -> Verdicts:
+    """What the gate says of each episode.
+
+    Args:
+        gate: the rules.
+        episodes: their number.
+        findings: of episodes; `row` is below `episodes`.
+        cameras: whether the corpus has any.
+        trim: with it, an episode whose idleness is short enough to stay is kept, not trimmed.
+        length: (episodes,) frames; needed with `trim`.
+        rate_hz: declared rate; needed with `trim`.
+
+    Trouble with a camera makes an episode unusable for vision and leaves its low-dimensional data alone,
+    unless the gate requires cameras.
+    """
+    worst = [Verdict.KEEP] * episodes
+    blind: set[int] = set()
+    reasons: defaultdict[int, list[str]] = defaultdict(list)
+    cut: defaultdict[int, list[tuple[str, Finding]]] = defaultdict(list)
+    for finding in findings:
+        if finding.row is None:
+            continue
+        rule, action = gate.rule(finding)
+        verdict = _WORSE[action]
+        if verdict in (Verdict.QUARANTINE, Verdict.DROP):
+            reasons[finding.row].append(rule)
+            if finding.camera is not None and not gate.cameras_required:
+                blind.add(finding.row)
+                continue
+        elif verdict is Verdict.TRIM:
+            if not finding.spans_s:
+                verdict = Verdict.QUARANTINE  # there is nothing to cut at
+                reasons[finding.row].append(rule)
+            else:
+                cut[finding.row].append((rule, finding))
+                continue
+        worst[finding.row] = max(worst[finding.row], verdict, key=_ORDER.index)
+    for row, found in cut.items():
+        if worst[row] is Verdict.KEEP and _cuts(trim, [f for _, f in found], length, row, rate_hz):
+            worst[row] = Verdict.TRIM
+            reasons[row].extend(rule for rule, _ in found)
+    usable = tuple(
+        ()
+        if verdict in (Verdict.QUARANTINE, Verdict.DROP)
+        else ("low_dim", "vision")
+        if cameras and row not in blind
+        else ("low_dim",)
+        for row, verdict in enumerate(worst)
+    )
+    return Verdicts(tuple(worst), usable, {row: tuple(dict.fromkeys(r)) for row, r in sorted(reasons.items())})
+
+
+def trimming(gate: Gate, findings: Sequence[Finding]) -> list[Finding]:
+    """Those of an episode's findings whose spans shall be cut."""
+    return [f for f in findings if f.spans_s and gate.rule(f)[1] == "trim"]
+
+
+def _cuts(trim: Trim | None, findings: Sequence[Finding], length: IntArray | None, row: int, rate_hz: float) -> bool:
+    if trim is None or length is None:
+        return True
+    frames = int(length[row])
+    return trim.apply(findings, frames, rate_hz).spans != ((0, frames),)

@@ -1,0 +1,102 @@
+"""Which frames of an episode stay: idle heads go, tails shrink, long pauses are cut, short ones are left alone.
+
+Nobody loses a whole episode to idleness unless asked: when too little would be left, the episode stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import NamedTuple
+
+from gristmill.finding import Finding
+
+IDLE = "idle"  # the check whose spans are stillness; spans of other checks are cut as they are
+
+
+class Stretch(NamedTuple):
+    """Frames `start` .. `stop` (exclusive) of an episode."""
+
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trimmed:
+    """What is left of one episode. `spans` is empty only when everything went, as asked."""
+
+    spans: tuple[Stretch, ...]
+    rules: tuple[str, ...]  # "trim.head", "trim.tail", "trim.middle", "trim.<check>", "trim.too_little_left", ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trim:
+    """How much stillness stays.
+
+    The defaults keep what a policy needs: it must learn to stop, and a demonstrator may think for a moment.
+    """
+
+    keep_head_s: float = 0.1  # stillness left before the first motion
+    keep_tail_s: float = 0.5  # stillness left after the last motion
+    cut_pauses_over_s: float = field(default=5.0, metadata={"min": 0.1})  # shorter pauses are only flagged
+    keep_pause_s: float = 0.5  # stillness left on either side of a cut pause
+    min_kept_s: float = 1.0  # shorter pieces are not worth an episode
+    drop_idle_episodes: bool = False  # whether an episode of which too little is left goes altogether
+
+    def apply(self, findings: Sequence[Finding], length: int, rate_hz: float) -> Trimmed:
+        """What is left of an episode of `length` frames.
+
+        Args:
+            findings: those whose rule says "trim"; their spans are in seconds from the episode's start.
+            length: frames.
+            rate_hz: declared rate.
+        """
+        cuts: list[Stretch] = []
+        rules: list[str] = []
+        for finding in findings:
+            for start_s, end_s in finding.spans_s:
+                first, last = _frame(start_s, rate_hz, length), _frame(end_s, rate_hz, length)
+                cut, rule = self._cut(finding.check, first, last, length, rate_hz)
+                if cut.stop > cut.start:
+                    cuts.append(cut)
+                    rules.append(rule)
+        if not cuts:
+            return Trimmed((Stretch(0, length),), ())
+        least = max(1, ceil(self.min_kept_s * rate_hz))
+        kept = tuple(s for s in _complement(cuts, length) if s.stop - s.start >= least)
+        if kept:
+            return Trimmed(kept, tuple(dict.fromkeys(rules)))
+        if self.drop_idle_episodes:
+            return Trimmed((), (*dict.fromkeys(rules), "trim.nothing_left"))
+        return Trimmed((Stretch(0, length),), ("trim.too_little_left",))
+
+    def _cut(self, check: str, first: int, last: int, length: int, rate_hz: float) -> tuple[Stretch, str]:
+        """The frames that go because of one span, and the rule that says so."""
+        if check != IDLE:
+            return Stretch(first, last), f"trim.{check}"
+        # A window of stillness may begin a frame late or end a frame early.
+        if first <= 1:
+            return Stretch(0, last - round(self.keep_head_s * rate_hz)), "trim.head"
+        if last >= length - 1:
+            return Stretch(first + round(self.keep_tail_s * rate_hz), length), "trim.tail"
+        if last - first <= self.cut_pauses_over_s * rate_hz:
+            return Stretch(first, first), "trim.middle"
+        side = round(self.keep_pause_s * rate_hz)
+        return Stretch(first + side, last - side), "trim.middle"
+
+
+def _frame(time_s: float, rate_hz: float, length: int) -> int:
+    """The first frame at or after a time; frame k stands at k / rate."""
+    return min(length, max(0, ceil(time_s * rate_hz - 1e-6)))
+
+
+def _complement(cuts: Sequence[Stretch], length: int) -> list[Stretch]:
+    kept, at = [], 0
+    for start, stop in sorted(cuts):
+        if start > at:
+            kept.append(Stretch(at, start))
+        at = max(at, stop)
+    if at < length:
+        kept.append(Stretch(at, length))
+    return kept
