@@ -40,6 +40,7 @@ EPISODES = pa.schema(
     [
         ("corpus", pa.string()),
         ("root", pa.string()),  # where the recordings lay; no hash covers it
+        ("rate_hz", pa.float64()),
         ("episode_index", pa.int64()),
         ("episode_id", pa.string()),
         ("length", pa.int64()),
@@ -141,6 +142,11 @@ class Snapshot:
     def roots(self) -> dict[str, str]:
         """Corpus key -> where its recordings lay when the snapshot was frozen."""
         return dict(zip(self.episodes["corpus"].to_pylist(), self.episodes["root"].to_pylist(), strict=True))
+
+    @property
+    def rates_hz(self) -> dict[str, float]:
+        """Corpus key -> declared rate."""
+        return dict(zip(self.episodes["corpus"].to_pylist(), self.episodes["rate_hz"].to_pylist(), strict=True))
 
     def write(self, snapshots: Path) -> Path:
         """Write `snapshots/<id>/`, whole or not at all; a snapshot that is there already stays untouched."""

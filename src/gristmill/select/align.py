@@ -10,16 +10,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gristmill.episode import Camera
 from gristmill.select.trim import Stretch
 from gristmill.types import IntArray
 
 
 @dataclass(frozen=True, slots=True)
 class Cuttable:
-    """Where one camera of an episode can be cut, in the episode's frames."""
+    """Where one camera of an episode can be cut, in the episode's frames, ascending."""
 
     starts: IntArray  # a copy can begin here
     stops: IntArray  # a copy can end before this frame
+
+
+def cuttable(camera: Camera, frames: int) -> Cuttable:
+    """Where the camera can be cut; frames that are pictures of their own can be cut anywhere.
+
+    Raises:
+        VideoError: the file cannot be read.
+    """
+    from gristmill.video.camera import VideoCamera  # it loads PyAV
+
+    if not isinstance(camera, VideoCamera):
+        return Cuttable(np.arange(frames), np.arange(1, frames + 1))
+    first, _ = camera.file_range(0, 1)
+    return Cuttable(camera.index.starts - first, camera.index.stops - first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +58,16 @@ class Align:
         An end of the episode itself is never moved. Of all places within reach, the one that leaves the fewest
         cameras to re-encode is taken, and among those the nearest.
         """
-        room = stretch.stop - stretch.start - 1
-        reach = min(self.max_shift_frames, room // 2)
+        reach = min(self.max_shift_frames, (stretch.stop - stretch.start - 1) // 2)
         start, stop = stretch
         if start > 0:
-            start = self._best(start, +1, reach, [c.starts for c in cameras.values()])
+            start = _best([start + i for i in range(reach + 1)], [c.starts for c in cameras.values()])
         if stop < length:
-            stop = self._best(stop, -1, reach, [c.stops for c in cameras.values()])
-        torn = tuple(sorted(k for k, c in cameras.items() if not (np.isin(start, c.starts) and np.isin(stop, c.stops))))
-        return Aligned(Stretch(start, stop), torn, (start, stop) != stretch)
+            stop = _best([stop - i for i in range(reach + 1)], [c.stops for c in cameras.values()])
+        torn = (k for k, c in cameras.items() if start not in c.starts or stop not in c.stops)
+        return Aligned(Stretch(start, stop), tuple(sorted(torn)), (start, stop) != stretch)
 
-    @staticmethod
-    def _best(at: int, direction: int, reach: int, allowed: list[IntArray]) -> int:
-        places = [at + direction * i for i in range(reach + 1)]
-        return min(places, key=lambda p: (sum(p not in a for a in allowed), abs(p - at)))
+
+def _best(places: list[int], allowed: list[IntArray]) -> int:
+    """The first of the places at which the fewest cameras are torn."""
+    return min(places, key=lambda place: sum(place not in frames for frames in allowed))

@@ -39,6 +39,7 @@ class Plan:
 
     corpus: str
     root: str
+    rate_hz: float
     rows: IntArray  # of the corpus's table
     index: IntArray
     ids: Sequence[str]
@@ -66,6 +67,7 @@ def plan(audits: Sequence[Audit], digests: Sequence[Sequence[Digests]], *, gate:
         Plan(
             corpus=audit.facts.key,
             root=audit.facts.root,
+            rate_hz=audit.facts.rate_hz,
             rows=audit.rows,
             index=audit.index,
             ids=audit.ids,

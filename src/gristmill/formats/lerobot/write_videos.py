@@ -8,6 +8,9 @@ encoder setting) go to files of their own.
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -164,6 +167,8 @@ class VideoWriter:
     def _write(self, target: _Open) -> None:
         path = self._folder / target.place.path(".mp4")
         path.parent.mkdir(parents=True, exist_ok=True)
+        if shutil.disk_usage(path.parent).free < target.size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         copied = copy_packets(path, target.parts, self._rate_hz)
         for part, digest in zip(target.parts, copied.digests, strict=True):
             same = file_key(part.path) == target.seen[part.path]

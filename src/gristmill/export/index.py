@@ -1,0 +1,86 @@
+"""Exports the selection alone: which episodes and spans to train on, for a loader that reads the raw corpus."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gristmill.episode import Corpus
+from gristmill.errors import UsageError
+from gristmill.export._result import ExportedDataset, ExportResult
+from gristmill.kept import Kept
+from gristmill.snapshot import Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Index:
+    """A JSON file: `episodes` as LeRobot's `episodes=[...]` takes them, spans in frames and seconds, weights.
+
+    Recordings are not opened and nothing is copied, so trimming takes effect only where the loader honours spans.
+    """
+
+    overwrite: bool = False
+
+    def export(
+        self,
+        snapshot: Snapshot,
+        out: Path,
+        *,
+        open_corpus: Callable[[str], Corpus],
+        progress: Callable[[int], None] | None = None,
+    ) -> ExportResult:
+        """Write the file; `open_corpus` is not called.
+
+        Raises:
+            UsageError: `out` exists and may not be replaced.
+        """
+        if out.exists() and not (self.overwrite and out.is_file()):
+            raise UsageError(f"{out}: exists; name another file, or ask for it to be overwritten")
+        spans = snapshot.kept()
+        content = {
+            "format": "gristmill-index",
+            "version": 1,
+            "data_hash": snapshot.data_hash,
+            "lineage_hash": snapshot.lineage_hash,
+            "corpora": [
+                _corpus(key, root, snapshot.rates_hz[key], [s for s in spans if s.corpus == key])
+                for key, root in snapshot.roots.items()
+            ],
+        }
+        out.parent.mkdir(parents=True, exist_ok=True)
+        partial = out.with_name(f"{out.name}.partial")
+        partial.write_text(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+        partial.replace(out)
+        if progress:
+            progress(len(spans))
+        frames = sum(span.stop - span.start for span in spans)
+        exported = ExportedDataset(group="", path=out, episodes=len(spans), frames=frames)
+        return ExportResult(out=out, datasets=(exported,))
+
+
+def _corpus(key: str, root: str, rate_hz: float, spans: list[Kept]) -> dict[str, Any]:
+    return {
+        "key": key,
+        "root": root,
+        "rate_hz": rate_hz,
+        "episodes": sorted({span.episode_index for span in spans}),
+        "spans": [
+            {
+                "episode_index": span.episode_index,
+                "episode_id": span.episode_id,
+                "start_frame": span.start,
+                "stop_frame": span.stop,
+                "start_s": span.start / rate_hz,
+                "stop_s": span.stop / rate_hz,
+                "split": span.split,
+                "weight": span.weight,
+                "cameras": list(span.cameras),
+                "fills": [fill._asdict() for fill in span.fills],
+                "rules": list(span.rules),
+            }
+            for span in spans
+        ],
+    }

@@ -1,0 +1,153 @@
+"""Exports a snapshot as LeRobot v3.0: every kept span becomes an episode, video packets are copied.
+
+One dataset a schema group: `out` itself when there is one group, `out/<group>` when there are several.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from gristmill.episode import Corpus
+from gristmill.errors import GristmillError, UsageError
+from gristmill.export._dataset import GroupExport
+from gristmill.export._result import ExportedDataset, ExportResult
+from gristmill.export._sources import Recordings
+from gristmill.formats.lerobot.write import is_ours
+from gristmill.kept import Kept
+from gristmill.snapshot import Snapshot
+from gristmill.staging import Staged
+
+_SEVERAL = "gristmill.json"  # marks a folder of several datasets
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lerobot:
+    """A LeRobot v3.0 dataset that LeRobot's own tools load.
+
+    Written beside `out` and swapped in when it is whole: whatever goes wrong, `out` is as it was. Values, task texts
+    and packets are compared with the snapshot's digests on the way. Where each episode came from stands in
+    the columns `gristmill/...` of `meta/episodes`; both hashes stand in `meta/gristmill.json`.
+    """
+
+    overwrite: bool = False  # replace an earlier export of ours
+    data_files_size_in_mb: int = 100
+    video_files_size_in_mb: int = 200
+
+    def export(
+        self,
+        snapshot: Snapshot,
+        out: Path,
+        *,
+        open_corpus: Callable[[str], Corpus],
+        progress: Callable[[int], None] | None = None,
+    ) -> ExportResult:
+        """Write the datasets.
+
+        Args:
+            snapshot: what to write.
+            out: a folder that is absent or empty, or an earlier export when `overwrite` is set.
+            open_corpus: opens the raw recordings at a root that the snapshot names.
+            progress: called with the number of spans done since the last call.
+
+        Raises:
+            UsageError: `out` is taken, or lies inside a corpus, or holds one.
+            SnapshotError: a recording changed since the snapshot was frozen; the text names it.
+            GristmillError: the disk is full or not writable.
+        """
+        spans = snapshot.kept()
+        if not spans:
+            raise UsageError("the snapshot keeps no episode; there is nothing to export")
+        _apart(out, snapshot.roots.values())
+        groups: dict[str, list[Kept]] = {}
+        for span in spans:
+            groups.setdefault(span.group, []).append(span)
+        recordings = Recordings(snapshot, open_corpus)
+        try:
+            with Staged(out, replaces=is_export if self.overwrite else None) as staged:
+                written = [
+                    self._write(snapshot, recordings, group, own, staged.payload / group, progress)
+                    if len(groups) > 1
+                    else self._write(snapshot, recordings, group, own, staged.payload, progress)
+                    for group, own in groups.items()
+                ]
+                if len(groups) > 1:
+                    _mark(staged.payload / _SEVERAL, snapshot, list(groups))
+                staged.commit()
+        except OSError as error:
+            raise GristmillError(
+                f"{out}: cannot be written ({error.strerror or error}); make room and run again, nothing was changed"
+            ) from error
+        return ExportResult(
+            out=out,
+            datasets=tuple(
+                ExportedDataset(
+                    group=w.group,
+                    path=out / w.group if len(groups) > 1 else out,
+                    episodes=len(groups[w.group]),
+                    frames=w.frames,
+                )
+                for w in written
+            ),
+            copied_frames=sum(w.copied_frames for w in written),
+            encoded_frames=sum(w.encoded_frames for w in written),
+            notes=tuple(dict.fromkeys(note for w in written for note in w.notes)),
+        )
+
+    def _write(
+        self,
+        snapshot: Snapshot,
+        recordings: Recordings,
+        group: str,
+        spans: Sequence[Kept],
+        root: Path,
+        progress: Callable[[int], None] | None,
+    ) -> GroupExport:
+        export = GroupExport(
+            group,
+            spans,
+            recordings,
+            origin=_origin(snapshot) | {"group": group},
+            data_files_size_in_mb=self.data_files_size_in_mb,
+            video_files_size_in_mb=self.video_files_size_in_mb,
+        )
+        export.write(root, progress)
+        return export
+
+
+def is_export(folder: Path) -> bool:
+    """Whether gristmill made this folder, so that it may be replaced when asked."""
+    return is_ours(folder) or (folder / _SEVERAL).is_file()
+
+
+def _origin(snapshot: Snapshot) -> dict[str, Any]:
+    return {
+        "snapshot": snapshot.id,
+        "data_hash": snapshot.data_hash,
+        "lineage_hash": snapshot.lineage_hash,
+        "corpora": list(snapshot.roots),  # keys; where they lay is nobody else's business
+        "recipe": snapshot.recipe,
+        "lineage": snapshot.lineage,
+    }
+
+
+def _mark(path: Path, snapshot: Snapshot, groups: Sequence[str]) -> None:
+    content: Mapping[str, Any] = {
+        "made_by": f"gristmill {version('gristmill')}",
+        **_origin(snapshot),
+        "datasets": groups,
+    }
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _apart(out: Path, roots: Iterable[str]) -> None:
+    """Refuse to write into a corpus, or over a folder that holds one."""
+    target = out.expanduser().resolve()
+    for root in roots:
+        corpus = Path(root).resolve()
+        if target == corpus or corpus in target.parents or target in corpus.parents:
+            raise UsageError(f"{out}: overlaps the recordings in {root}, which are never changed; name another folder")
