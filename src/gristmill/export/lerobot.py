@@ -136,7 +136,7 @@ def _origin(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _mark(path: Path, snapshot: Snapshot, groups: Sequence[str]) -> None:
-    content: Mapping[str, Any] = {
+    content = {
         "made_by": f"gristmill {version('gristmill')}",
         **_origin(snapshot),
         "datasets": groups,
