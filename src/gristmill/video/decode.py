@@ -92,9 +92,10 @@ class SequentialReader:
         self._decoder = self._container.decode(self._stream)
 
     def _number(self, frame: VideoFrame) -> int:
-        if frame.pts is None:
+        times = self.index.frame_pts
+        if frame.pts is None or (self._next < len(times) and frame.pts == times[self._next]):
             return self._next
-        return int(np.searchsorted(self.index.frame_pts, frame.pts))
+        return int(np.searchsorted(times, frame.pts))
 
 
 def frames(path: Path, first: int, stop: int, *, threads: int = 1) -> Generator[VideoFrame, None, None]:
@@ -145,7 +146,9 @@ def _block(source: Iterator[VideoFrame], size: int, path: Path) -> tuple[Luma, V
     filled = 0
     try:
         for frame in islice(source, size):
-            plane = luma_plane(frame)
+            if not filled:
+                as_coded = has_luma_plane(frame)
+            plane = luma_plane(frame, as_coded=as_coded)
             if not filled:
                 block = np.empty((size, *plane.shape), np.uint8)
             if plane.shape != block.shape[1:]:
@@ -157,13 +160,23 @@ def _block(source: Iterator[VideoFrame], size: int, path: Path) -> tuple[Luma, V
     return block[:filled], None
 
 
-def luma_plane(frame: VideoFrame) -> np.ndarray:
-    """The frame's grey levels (h, w) uint8, a view of its memory where it holds them as such."""
+def has_luma_plane(frame: VideoFrame) -> bool:
+    """Whether the frame's first plane is its 8-bit luma."""
     form = frame.format
-    if form.is_rgb or not (form.is_planar or form.name == "gray"):
-        frame = frame.reformat(format="gray")
-    elif form.components[0].bits != 8:
-        frame = frame.reformat(format="gray" if form.name.startswith("gray") else "yuv420p")
+    return not form.is_rgb and (form.is_planar or form.name == "gray") and form.components[0].bits == 8
+
+
+def luma_plane(frame: VideoFrame, *, as_coded: bool = True) -> np.ndarray:
+    """Grey levels (h, w) uint8, a view of the frame's memory.
+
+    Args:
+        frame: a decoded frame.
+        as_coded: `has_luma_plane(frame)`; it is asked once a block, as it costs more than the view. Other
+            formats are converted: deeper YUV keeps its range, RGB becomes full-range grey.
+    """
+    if not as_coded:
+        deep_yuv = not frame.format.is_rgb and not frame.format.name.startswith("gray")
+        frame = frame.reformat(format="yuv420p" if deep_yuv else "gray")
     plane = frame.planes[0]
     levels = np.frombuffer(memoryview(plane), np.uint8)  # pyright: ignore[reportArgumentType]  planes are buffers
     return levels.reshape(plane.height, plane.line_size)[:, : plane.width]
