@@ -1,0 +1,1 @@
+"""Plug-ins: one question a file, measured on one episode and judged over the corpus."""
