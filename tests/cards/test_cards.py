@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -114,3 +116,14 @@ def test_cards_do_not_claim_the_other_real_robots():
     motors = [Dim("observation.state", i, f"motor_{i}", "state") for i in range(44)]
     assert resolve("GR1ArmsOnly", motors).inferred
     assert resolve("unknown", motors[:2]).inferred
+
+
+def test_the_docs_list_every_card_and_show_one_that_loads(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "embodiments.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(\w+)` \|", page, re.M)
+    assert listed == sorted(shipped())
+    (example,) = re.findall(r"```toml\n(.*?)```", page, re.S)
+    path = tmp_path / "my_arm.toml"
+    path.write_text(example, encoding="utf-8")
+    card = load_card(path)
+    assert (card.key, [j.name for j in card.joints], card.grippers[0].open) == ("my_arm", ["shoulder", "jaw"], 0.08)

@@ -9,8 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from gristmill.checks.stats import Stats
-from gristmill.declared import STATISTICS, Disagreement, disagreements, pooled
-from gristmill.episode import Dim
 from gristmill.finding import Issue, Kind
 from gristmill.testing import ArrayCamera, CheckContract, facts_of, judge, make_episode, measure_all, reaching
 
@@ -156,37 +154,6 @@ def test_statistics_of_a_corpus_are_not_held_against_a_part_of_it():
     whole = np.arange(10.0)[:, None]
     facts = facts_of(episodes, declared_stats={"observation.state": described(whole)}, info={"total_episodes": 10})
     assert judge(Stats(), episodes, facts=facts) == []
-
-
-def test_pooling_agrees_with_numpy():
-    rng = np.random.default_rng(0)
-    parts = [rng.normal(rng.normal(0, 5), 2, (n, 3)) for n in (3, 40, 7, 200)]
-    count = np.array([float(len(p)) for p in parts])
-    moments = [
-        np.stack([f(p) for p in parts])
-        for f in (
-            lambda p: p.min(axis=0),
-            lambda p: p.max(axis=0),
-            lambda p: p.mean(axis=0),
-            lambda p: p.var(axis=0) * len(p),
-        )
-    ]
-    whole = np.concatenate(parts)
-    expected = np.stack([whole.min(axis=0), whole.max(axis=0), whole.mean(axis=0), whole.std(axis=0)])
-    assert np.allclose(pooled(count, *moments), expected, rtol=1e-12)
-
-
-def test_one_disagreement_a_feature_survives_storing():
-    dims = tuple(Dim("action", i, n, "action") for i, n in enumerate(("a", "")))
-    actual = np.array([[0, 0], [1, 1], [0.5, 0.5], [0.1, 0.1]])
-    stated = {"action": {s: row.copy() for s, row in zip(STATISTICS, actual, strict=True)}}
-    assert disagreements(stated, dims, actual, 1e-4) == []
-    stated["action"]["mean"][1] = 0.9
-    stated["action"]["min"][0] = -0.1
-    (found,) = disagreements(stated, dims, actual, 1e-4)
-    assert (found.statistic, found.dimension, found.declared, found.others) == ("mean", "1", 0.9, 1)
-    assert Disagreement.read("action", found.share, found.detail) == found
-    assert Disagreement.read("action", 1.0, '{"code":"x"}') is None
 
 
 def recordings(folder, declared):

@@ -1,4 +1,4 @@
-"""files, pointers and schema report what the reader found."""
+"""What a reader found, carried through the store and back."""
 
 from __future__ import annotations
 
@@ -8,31 +8,12 @@ from gristmill.checks.files import Files
 from gristmill.checks.pointers import Pointers
 from gristmill.checks.schema import Schema
 from gristmill.finding import Issue, Kind
-from gristmill.testing import CheckContract, judge, make_episode, manifest_of, measure_all, reaching
+from gristmill.testing import judge, make_episode, manifest_of, measure_all
 
 
 def issue(check, code="broken", kind=Kind.DEFECT, **more):
     more = {"message": "episode 3: something is wrong.", "fix": "Mend it."} | more
     return Issue(check=check, code=code, kind=kind, **more)
-
-
-class _Contract(CheckContract):
-    def broken_episode(self, index):
-        name = type(self.check).__name__.lower()
-        others = [issue(c, code="not mine") for c in ("files", "pointers", "schema", "stats") if c != name]
-        return reaching(index, issues=[issue(name, channel="action"), *others])
-
-
-class TestFiles(_Contract):
-    check = Files()
-
-
-class TestPointers(_Contract):
-    check = Pointers()
-
-
-class TestSchema(_Contract):
-    check = Schema()
 
 
 def test_a_finding_is_rebuilt_from_the_stored_event_alone():
