@@ -11,7 +11,7 @@ from gristmill.finding import Finding
 from gristmill.kept import Fill
 from gristmill.types import TimesS
 
-_CHECK, _CODES = "timestamps", ("gap", "gaps", "time_gap")  # the findings that this decision answers
+_CHECK, _CODES = "timestamps", ("time_gap", "dropped_frames")  # the findings that this decision answers
 
 Outcome = Literal["none", "tolerate", "fill", "quarantine"]
 

@@ -57,7 +57,7 @@ class Trim:
         for finding in findings:
             for start_s, end_s in finding.spans_s:
                 first, last = _frame(start_s, rate_hz, length), _frame(end_s, rate_hz, length)
-                cut, rule = self._cut(finding.check, first, last, length, rate_hz)
+                cut, rule = self._cut(finding, Stretch(first, last), length, rate_hz)
                 if cut.stop > cut.start:
                     cuts.append(cut)
                     rules.append(rule)
@@ -71,19 +71,19 @@ class Trim:
             return Trimmed((), (*dict.fromkeys(rules), "trim.nothing_left"))
         return Trimmed((Stretch(0, length),), ("trim.too_little_left",))
 
-    def _cut(self, check: str, first: int, last: int, length: int, rate_hz: float) -> tuple[Stretch, str]:
+    def _cut(self, finding: Finding, span: Stretch, length: int, rate_hz: float) -> tuple[Stretch, str]:
         """The frames that go because of one span, and the rule that says so."""
-        if check != IDLE:
-            return Stretch(first, last), f"trim.{check}"
-        # A window of stillness may begin a frame late or end a frame early.
-        if first <= 1:
-            return Stretch(0, last - round(self.keep_head_s * rate_hz)), "trim.head"
-        if last >= length - 1:
-            return Stretch(first + round(self.keep_tail_s * rate_hz), length), "trim.tail"
-        if last - first <= self.cut_pauses_over_s * rate_hz:
-            return Stretch(first, first), "trim.middle"
+        if finding.check != IDLE:
+            return span, f"trim.{finding.check}"
+        # The check allows a run to begin a little after the start, or to end a little before the end.
+        if finding.code == "idle_head" or span.start == 0:
+            return Stretch(0, span.stop - round(self.keep_head_s * rate_hz)), "trim.head"
+        if finding.code == "idle_tail" or span.stop == length:
+            return Stretch(span.start + round(self.keep_tail_s * rate_hz), length), "trim.tail"
+        if span.stop - span.start <= self.cut_pauses_over_s * rate_hz:
+            return Stretch(span.start, span.start), "trim.middle"
         side = round(self.keep_pause_s * rate_hz)
-        return Stretch(first + side, last - side), "trim.middle"
+        return Stretch(span.start + side, span.stop - side), "trim.middle"
 
 
 def _frame(time_s: float, rate_hz: float, length: int) -> int:
