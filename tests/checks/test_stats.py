@@ -108,7 +108,7 @@ def test_statistics_of_another_length():
     values = np.zeros((5, 3))
     stats = described(values) | {"std": np.zeros(2)}
     found = judge(Stats(), [make_episode(state=values, declared_stats={"observation.state": stats})])
-    assert [(f.kind, f.code, f.channel) for f in found] == [(Kind.DEFECT, "misshapen_stats", "observation.state")]
+    assert [(f.kind, f.code, f.channel) for f in found] == [(Kind.DEFECT, "stats_misshapen", "observation.state")]
 
 
 def test_images_are_said_to_be_unknown():
@@ -124,7 +124,7 @@ def test_images_are_said_to_be_unknown():
 
 def test_absent_statistics_are_a_trait():
     (found,) = judge(Stats(), [reaching(i) for i in range(3)])
-    assert (found.row, found.kind, found.code) == (None, Kind.TRAIT, "absent_stats")
+    assert (found.row, found.kind, found.code) == (None, Kind.TRAIT, "stats_absent")
     (found,) = judge(Stats(), [honest(0), reaching(1), honest(2)])
     assert "only 2 of 3 episodes declare statistics" in found.message
     told = Issue(
@@ -198,3 +198,19 @@ def test_statistics_of_a_real_corpus_agree_and_those_of_a_larger_one_do_not(real
         (None, "stale_stats", "observation.state"),
         (None, "stale_stats", "action"),
     ]
+
+
+def test_what_the_reader_told_is_not_repeated():
+    values = np.linspace(0, 1, 5)[:, None]
+    episodes = [make_episode(state=values)]
+    facts = corpus_facts(episodes, values, std=np.array([np.nan]))
+    told = Issue(
+        check="stats",
+        code="stats_not_finite",
+        kind=Kind.DEFECT,
+        message="stats.json: std is not finite.",
+        fix="Mend it.",
+        channel="observation.state",
+    )
+    assert [f.message for f in judge(Stats(), episodes, facts=facts, issues=[told])] == [told.message]
+    assert [f.code for f in judge(Stats(), episodes, facts=facts)] == ["stats_not_finite"]

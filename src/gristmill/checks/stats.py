@@ -95,13 +95,16 @@ class Stats:
         if not facts.declared_stats or not facts.dims or facts.info.get("total_episodes", n) != n or not n:
             return []  # statistics of all episodes say nothing of some of them
         width = len(facts.dims)
+        told = {issue.channel for issue in manifest.issues if issue.check == "stats"}
         moments = [manifest[name][:, :width] for name in ("low", "high", "mean", "squares")]
-        return disagreements(facts.declared_stats, facts.dims, pooled(manifest["count"], *moments), self.noticed_above)
+        actual = pooled(manifest["count"], *moments)
+        found = disagreements(facts.declared_stats, facts.dims, actual, self.noticed_above)
+        return [d for d in found if d.declared is not None or d.feature not in told]
 
     def _told(self, d: Disagreement, where: str, row: int | None) -> Iterator[Finding]:
         if d.declared is None or d.actual is None:
             code, what = (
-                ("non_finite_stats", "are not finite") if d.dimension else ("misshapen_stats", "are of another length")
+                ("stats_not_finite", "are not finite") if d.dimension else ("stats_misshapen", "are of another length")
             )
             dimension = f", dimension {d.dimension}," if d.dimension else ""
             message = (
@@ -126,7 +129,7 @@ class Stats:
         if have < asked:
             said = f"only {have} of {asked} episodes declare" if have else "the corpus declares no"
             message = f"{said} statistics; whoever trains on it has to compute them first."
-            yield finding(self, Kind.TRAIT, None, message, code="absent_stats", measured=have, unit="episodes")
+            yield finding(self, Kind.TRAIT, None, message, code="stats_absent", measured=have, unit="episodes")
 
 
 def _one_clock(episode: Episode, frames: int) -> bool:
