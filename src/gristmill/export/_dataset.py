@@ -129,12 +129,12 @@ class GroupExport:
             else:
                 carried = episode.load_carried() if carried is None else carried
                 columns[key] = carried[key].take(pa.array(rows))
-        tasks, of_frame = self._tasks.of_episode(episode)
+        tasks, task_of_frame = self._tasks.of_frames(episode, rows)
         writer.add_episode(
             columns,
             tasks,
             videos,
-            task_of_frame=None if of_frame is None else of_frame[rows],
+            task_of_frame=task_of_frame,
             extra={
                 "gristmill/corpus": span.corpus,
                 "gristmill/episode_id": span.episode_id,

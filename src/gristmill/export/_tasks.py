@@ -39,8 +39,8 @@ class TaskTable:
             out[values == old] = new
         return out
 
-    def of_episode(self, episode: Episode) -> tuple[list[str], IntArray | None]:
-        """The episode's task texts, and for each frame (t,) its position among them.
+    def of_frames(self, episode: Episode, frames: IntArray) -> tuple[list[str], IntArray | None]:
+        """The task texts of these frames of an episode, and for each of them (t,) its position among the texts.
 
         The numbers in the data decide; the texts in the metadata come along, and stand in where there are none.
         """
@@ -49,7 +49,7 @@ class TaskTable:
         numbers = episode.index_columns.get("task_index")
         if numbers is None or not table:
             return texts, None
-        unique, inverse = np.unique(numbers, return_inverse=True)
+        unique, inverse = np.unique(numbers[frames], return_inverse=True)
         if any(int(n) not in table for n in unique):
             return texts, None
         used = [table[int(n)] for n in unique]
