@@ -129,6 +129,16 @@ class Browser:
             text = {"text": "\r"} if key == "Enter" and kind == "keyDown" else {}
             self._send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, **text)
 
+    def accessibility(self) -> list[tuple[str, str]]:
+        """Role and name of everything that a screen reader meets."""
+        nodes = self._send("Accessibility.getFullAXTree")["nodes"]
+        shown = [n for n in nodes if not n["ignored"]]
+        return [(n["role"]["value"], str(n.get("name", {}).get("value", ""))) for n in shown]
+
+    def scripts(self, run: bool) -> None:
+        """Whether pages loaded from now on may run scripts."""
+        self._send("Emulation.setScriptExecutionDisabled", value=not run)
+
     def picture(self, path: Path, *, full: bool = False) -> None:
         """A screenshot as PNG, for people."""
         shot = self._send("Page.captureScreenshot", captureBeyondViewport=full)

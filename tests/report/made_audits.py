@@ -123,11 +123,12 @@ def large_audit(n: int, share: float = 0.3) -> Audit:
     findings = []
     for row in range(n):
         if (row * 37) % 100 < share * 100:
-            where = f"episode {row}: joint_{row % 6} jumps by {0.3 + row % 7 / 10:.2f} rad within one frame at 1.2 s"
-            findings.append(finding(row, message=f"{where}, against 0.10 rad; a policy learns the jump as a motion"))
-            findings.append(
-                finding(row, "lag", Kind.RISK, message=f"{where} and follows its action 0.2 s later than others")
-            )
+            joint = f"observation.state[joint_{row % 6}]"
+            where = f"episode {row}, {joint}: jumps by {0.3 + row % 7 / 10:.2f} rad within one frame at 1.2 s"
+            jump = f"{where}, against 0.10 rad; a policy learns the jump as a motion"
+            late = f"{where} and follows its action 0.2 s later than in other episodes"
+            findings.append(finding(row, channel=joint, message=jump))
+            findings.append(finding(row, "lag", Kind.RISK, channel=joint, message=late))
     verdicts = [Verdict.KEEP] * n
     for f in findings:
         verdicts[f.row or 0] = Verdict.DROP
