@@ -1,0 +1,164 @@
+"""The data files of a corpus, a few of them open at a time."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from gristmill.errors import RecordingError
+from gristmill.formats.lerobot.columns import Fit, fit
+from gristmill.formats.lerobot.declaration import NUMBERS, Feature
+from gristmill.formats.lerobot.files import CorpusFiles
+from gristmill.formats.lerobot.layout import PackedPaths
+from gristmill.formats.lerobot.rows import EpisodeRows
+from gristmill.formats.lerobot.salvage import Pattern
+from gristmill.formats.lerobot.tables import RowReader, Run, Table
+
+_OPEN_FILES = 4
+_SIBLINGS = 8  # files that are asked for the pattern of a damaged one
+
+
+class DataFile:
+    """One open data file."""
+
+    def __init__(self, table: Table, columns: Fit) -> None:
+        self.name = table.name
+        self.table = table
+        self.fit = columns
+        self.reader = RowReader(table, columns.plans)
+        self.widths = {plan.key: plan.width for plan in columns.plans}
+
+    @cached_property
+    def runs(self) -> Mapping[int, list[Run]]:
+        """Where each episode's rows stand.
+
+        Raises:
+            RecordingError: the column that says so cannot be read.
+        """
+        return self.table.runs()
+
+
+class DataFiles:
+    """Opens data files by name and finds episodes in them."""
+
+    def __init__(self, files: CorpusFiles, features: Sequence[Feature], rows: EpisodeRows) -> None:
+        self._files = files
+        self._features = features
+        self._rows = rows
+        self._open: OrderedDict[str, DataFile | RecordingError] = OrderedDict()
+        self._fits: tuple[pa.Schema, Fit] | None = None
+        self._bases: dict[str, int | None] = {}
+
+    def get(self, name: str) -> DataFile:
+        """The open file.
+
+        Raises:
+            RecordingError: it cannot be opened.
+            UnsafeCorpusError: it lies outside the corpus, or has pickled types.
+        """
+        found = self._open.get(name)
+        if found is None:
+            try:
+                found = self._load(name)
+            except RecordingError as error:
+                found = error
+            self._open[name] = found
+            while len(self._open) > _OPEN_FILES:
+                _, old = self._open.popitem(last=False)
+                if isinstance(old, DataFile):
+                    old.table.close()
+        else:
+            self._open.move_to_end(name)
+        if isinstance(found, RecordingError):
+            raise found
+        return found
+
+    def exists(self, name: str) -> bool:
+        """Whether there is such a file."""
+        return bool(name) and self._files.stamp(name) is not None
+
+    def base(self, file: DataFile) -> int | None:
+        """The row number within the corpus of the file's first row, as most of its episodes say; None if none does.
+
+        The declared starts of single episodes may be wrong, and are judged by this.
+        """
+        if file.name not in self._bases:
+            paths = self._rows.data
+            ids = np.asarray(paths.ids) if isinstance(paths, PackedPaths) else np.full(len(self._rows), -1)
+            number = paths.names.index(file.name) if isinstance(paths, PackedPaths) and file.name in paths.names else -2
+            says: Counter[int] = Counter()
+            for row in np.flatnonzero((ids == number) & (self._rows.first_row >= 0)).tolist():
+                runs = file.runs.get(int(self._rows.index[row]))
+                if runs:
+                    says[int(self._rows.first_row[row]) - runs[0].start] += 1
+            self._bases[file.name] = says.most_common(1)[0][0] if says else None
+        return self._bases[file.name]
+
+    def elsewhere(self, episode: int) -> tuple[str, Run] | None:
+        """The file and rows of an episode that is not where the metadata says, if any file has it."""
+        return self._strays.get(episode)
+
+    @cached_property
+    def _strays(self) -> Mapping[int, tuple[str, Run]]:
+        """The longest run of each episode in a file other than its own, in packed files."""
+        paths = self._rows.data
+        if not isinstance(paths, PackedPaths):
+            return {}
+        row_of = {int(number): row for row, number in enumerate(self._rows.index)}
+        found: dict[int, tuple[str, Run]] = {}
+        for name in sorted(n for n in self._files.under("data") if n.endswith(".parquet")):
+            try:
+                runs = self.get(name).runs
+            except RecordingError:
+                continue  # told of where its episodes are read
+            for episode, pieces in runs.items():
+                row = row_of.get(episode)
+                if row is None or paths[row] == name:
+                    continue
+                longest = max(pieces, key=lambda run: run.stop - run.start)
+                known = found.get(episode)
+                if known is None or longest.stop - longest.start > known[1].stop - known[1].start:
+                    found[episode] = (name, longest)
+        return found
+
+    def _load(self, name: str) -> DataFile:
+        path = self._files.path(name)
+        table = Table(path, name, lambda: self._pattern(name))
+        if self._fits is None or not table.schema.equals(self._fits[0]):
+            self._fits = (table.schema, fit(self._features, table.schema, name))
+        return DataFile(table, self._fits[1])
+
+    def _pattern(self, damaged: str) -> Pattern | None:
+        """The columns that a damaged file should have: those of an intact one, or else the declared features."""
+        widths = {f.key: f.width for f in self._features}
+        siblings = self._rows.data.names if isinstance(self._rows.data, PackedPaths) else self._rows.data
+        for at in range(min(len(siblings), _SIBLINGS)):
+            if (sibling := siblings[at]) == damaged:
+                continue
+            if self.exists(sibling) and (pattern := Pattern.of_file(self._files.path(sibling), widths)):
+                return pattern
+        stored = [f for f in self._features if f.dtype != "video" and 0 not in f.shape]
+        if any(f.dtype not in NUMBERS and f.dtype not in _STORED for f in stored):
+            return None
+        return Pattern.of_schema(pa.schema([_field(f) for f in stored]), widths)
+
+
+_STORED = {"image": pa.struct([("bytes", pa.binary()), ("path", pa.string())]), "string": pa.string()}
+
+
+def _field(feature: Feature) -> pa.Field:
+    """The column that LeRobot writes for a feature."""
+    if feature.dtype in _STORED:
+        return pa.field(feature.key, _STORED[feature.dtype])
+    kind = pa.bool_() if feature.dtype == "bool" else pa.from_numpy_dtype(np.dtype(feature.dtype))
+    if feature.shape == (1,):
+        return pa.field(feature.key, kind)
+    if len(feature.shape) == 1:
+        return pa.field(feature.key, pa.list_(kind, feature.shape[0]))
+    for _ in feature.shape:
+        kind = pa.list_(kind)
+    return pa.field(feature.key, kind)

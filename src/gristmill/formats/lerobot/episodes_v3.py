@@ -1,0 +1,231 @@
+"""The episodes of v3.0: `meta/episodes/*/*.parquet`, with pointers into shared tables and videos."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from gristmill.errors import CorpusError, RecordingError
+from gristmill.finding import Issue, Kind
+from gristmill.formats.lerobot import layout
+from gristmill.formats.lerobot.files import CorpusFiles
+from gristmill.formats.lerobot.info import Info
+from gristmill.formats.lerobot.layout import EpisodePaths, PackedPaths, Template
+from gristmill.formats.lerobot.rows import (
+    MAX_FRAMES,
+    CameraSlices,
+    EpisodeRows,
+    check_order,
+    distinct,
+    intern,
+    shared_files,
+    whole_files,
+)
+from gristmill.formats.lerobot.tables import Table, one_line
+from gristmill.formats.lerobot.tasks import strings
+from gristmill.types import FloatArray, IntArray
+
+FOLDER = "meta/episodes"
+
+
+def episode_files(files: CorpusFiles) -> list[str]:
+    """The files of the episodes table, in order."""
+    return sorted(name for name in files.under(FOLDER) if name.endswith(".parquet"))
+
+
+def read_episodes(files: CorpusFiles, info: Info) -> EpisodeRows:
+    """Read the table of episodes.
+
+    Raises:
+        CorpusError: there is none, or it holds no episode that can be read.
+    """
+    videos = [f.key for f in info.features if f.dtype == "video"]
+    names = episode_files(files)
+    if not names:
+        raise CorpusError(f"{FOLDER} holds no Parquet file; restore it from the dataset's origin")
+    issues: list[Issue] = []
+    parts: list[pa.Table] = []
+    for name in names:
+        try:
+            parts.append(_read(files, name, videos))
+        except RecordingError as error:
+            issues.append(_issue("files", "episodes_unreadable", f"{error}; its episodes are lost", subject=name))
+    parts = [p for p in parts if p.num_rows]
+    if not parts:
+        why = f": {issues[0].message}" if issues else ""
+        raise CorpusError(f"{FOLDER} holds no episode{why}; record one, or restore it from the dataset's origin")
+    try:
+        table = pa.concat_tables(parts, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise CorpusError(
+            f"the files in {FOLDER} differ in their columns ({one_line(error)}); write them anew"
+        ) from None
+    return _rows(files, info, table, videos, issues)
+
+
+def _read(files: CorpusFiles, name: str, videos: Sequence[str]) -> pa.Table:
+    wanted = ["episode_index", "tasks", "length", "dataset_from_index", "dataset_to_index"]
+    wanted += ["data/chunk_index", "data/file_index"]
+    wanted += [f"videos/{key}/{part}" for key in videos for part in ("chunk_index", "file_index")]
+    wanted += [f"videos/{key}/{part}" for key in videos for part in ("from_timestamp", "to_timestamp")]
+    table = Table(files.path(name), name)
+    try:
+        present = [column for column in wanted if table.schema.get_all_field_indices(column)]
+        if "episode_index" not in present:
+            raise RecordingError(f"{name} has no column episode_index")
+        for column in present:
+            kind = table.schema.field(table.schema.get_all_field_indices(column)[0]).type
+            numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+            if not numeric and column != "tasks":
+                raise RecordingError(f"{name}: column {column} is of type {kind}, expected numbers")
+        batches = [b.select([b.schema.get_all_field_indices(c)[0] for c in present]) for b in table.batches(present)]
+        schema = pa.schema([table.schema.field(table.schema.get_all_field_indices(c)[0]) for c in present])
+        return pa.Table.from_batches(batches, schema.remove_metadata())
+    finally:
+        table.close()
+
+
+def _rows(files: CorpusFiles, info: Info, table: pa.Table, videos: Sequence[str], issues: list[Issue]) -> EpisodeRows:
+    numbers = _integers(table, "episode_index")
+    sound = np.flatnonzero((numbers >= 0) & (numbers < MAX_FRAMES))
+    if len(sound) < len(numbers):
+        lost = len(numbers) - len(sound)
+        issues.append(
+            _issue("schema", "episode_line", f"{lost} rows of {FOLDER} give no episode_index; they were left out")
+        )
+    kept, twice = distinct(numbers[sound].tolist(), lambda i: f"row {int(sound[i])} of {FOLDER}")
+    if not kept:
+        raise CorpusError(f"{FOLDER} holds no episode with a number; restore it from the dataset's origin")
+    if len(kept) < len(numbers):
+        table = table.take(pa.array(sound[kept]))
+    index = _integers(table, "episode_index")
+    rows = EpisodeRows(
+        index=index,
+        length=np.zeros(len(index), np.int64),
+        tasks=[],
+        data=_packed(files, info, index, _pointers(table, "data"), info.data_path, layout.DATA_V3)[0],
+        first_row=_integers(table, "dataset_from_index"),
+        stop_row=_integers(table, "dataset_to_index"),
+        cameras={key: _camera(files, info, index, table, key) for key in videos},
+        issues=issues + twice,
+    )
+    _lengths(rows, table)
+    _task_texts(rows, table)
+    check_order(rows, info.raw.get("total_episodes"), FOLDER)
+    return rows
+
+
+def _camera(files: CorpusFiles, info: Info, index: IntArray, table: pa.Table, key: str) -> CameraSlices:
+    prefix = f"videos/{key}"
+    pointers = _pointers(table, prefix)
+    paths, ids = _packed(files, info, index, pointers, info.video_path, layout.VIDEO_V3, key)
+    if ids is None:
+        return whole_files(paths)
+    start_s, stop_s = (_floats(table, f"{prefix}/{end}_timestamp") for end in ("from", "to"))
+    slices = shared_files(paths, ids, start_s, stop_s)
+    if f"{prefix}/file_index" in table.column_names:
+        return slices
+    return CameraSlices(
+        paths=paths, start_s=start_s, stop_s=stop_s, next_s=slices.next_s, alone=slices.alone, declared=False
+    )
+
+
+def _pointers(table: pa.Table, prefix: str) -> tuple[IntArray, IntArray]:
+    return _integers(table, f"{prefix}/chunk_index"), _integers(table, f"{prefix}/file_index")
+
+
+def _packed(
+    files: CorpusFiles,
+    info: Info,
+    index: IntArray,
+    pointers: tuple[IntArray, IntArray],
+    declared: Template,
+    usual: str,
+    key: str = "",
+) -> tuple[Sequence[str], IntArray | None]:
+    """Paths of all episodes, and the number of each one's file; None when every episode has its own."""
+    fallback = Template.parse(usual, "usual")
+
+    def exists(path: str) -> bool:
+        return files.stamp(path) is not None
+
+    if "episode_index" in declared.fields:
+        return EpisodePaths((declared, fallback), index, info.chunks_size, exists, key), None  # type: ignore[arg-type]
+    places, ids = np.unique(np.stack(pointers), axis=1, return_inverse=True)
+    names: list[str] = []
+    moved: list[tuple[str, str]] = []
+    for chunk, file in places.T.tolist():
+        if chunk < 0 or file < 0:
+            names.append("")
+            continue
+        values = {"chunk_index": chunk, "file_index": file, "video_key": key, "episode_chunk": chunk}
+        path, other = declared.fill(**values), fallback.fill(**values)
+        if path != other and not exists(path) and exists(other):
+            moved.append((path, other))
+            path = other
+        names.append(path)
+    # A template may give several places one path; what counts is which episodes share a file.
+    unique = list(dict.fromkeys(n for n in names if n))
+    position = {n: i for i, n in enumerate(unique)}
+    numbers = np.array([position.get(n, -1) for n in names], np.int32)
+    ids = numbers[ids.reshape(-1)]
+    return PackedPaths(ids, unique, moved), ids  # type: ignore[arg-type]
+
+
+def _lengths(rows: EpisodeRows, table: pa.Table) -> None:
+    declared = _integers(table, "length", absent=-2)
+    if (declared == -2).all():
+        rows.issues.append(_issue("schema", "length_absent", f"{FOLDER} has no column length"))
+        declared = np.where(rows.first_row >= 0, rows.stop_row - rows.first_row, 0)
+    sound = (declared >= 0) & (declared < MAX_FRAMES)
+    rows.length[sound] = declared[sound]
+    for row in np.flatnonzero(~sound).tolist():
+        message = f"{FOLDER} gives the length {int(declared[row])}, which no episode has"
+        rows.accuse(row, "count_lie", message, "Write the true number of frames.", check="files", subject=FOLDER)
+
+
+def _task_texts(rows: EpisodeRows, table: pa.Table) -> None:
+    if "tasks" not in table.column_names:
+        rows.issues.append(_issue("schema", "tasks_absent", f"{FOLDER} has no column tasks"))
+        rows.tasks = [()] * len(rows)
+        return
+    column = table.column("tasks").combine_chunks()
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if not pa.types.is_list(column.type) and not pa.types.is_large_list(column.type):
+        texts, lossy = strings(column.cast(pa.string()))
+        rows.tasks = intern([(t,) if t is not None else () for t in texts])
+    else:
+        texts, lossy = strings(column.flatten())
+        counts = column.value_lengths().fill_null(0).to_numpy()
+        stops = np.cumsum(counts).tolist()
+        starts = [0, *stops[:-1]]
+        rows.tasks = intern([tuple(t for t in texts[a:b] if t is not None) for a, b in zip(starts, stops, strict=True)])
+    if lossy:
+        for row, tasks in enumerate(rows.tasks):
+            if any("\ufffd" in t for t in tasks):
+                message = f"its tasks in {FOLDER} are not UTF-8; the bytes that could not be read were replaced"
+                rows.accuse(row, "not_utf8", message, "Write the text anew in UTF-8.", subject=FOLDER)
+
+
+def _integers(table: pa.Table, name: str, absent: int = -1) -> IntArray:
+    """An integer column, `absent` where it is null or there is none."""
+    if name not in table.column_names:
+        return np.full(table.num_rows, absent, np.int64)
+    values = table.column(name).to_numpy()
+    if values.dtype.kind == "f":
+        values = np.where(np.isfinite(values) & (np.abs(values) < 2**62), values, absent)
+    return values.astype(np.int64)
+
+
+def _floats(table: pa.Table, name: str) -> FloatArray:
+    """A column of numbers, NaN where it is null or there is none."""
+    if name not in table.column_names:
+        return np.full(table.num_rows, np.nan)
+    return table.column(name).to_numpy().astype(np.float64)
+
+
+def _issue(check: str, code: str, message: str, subject: str = FOLDER) -> Issue:
+    fix = "Restore the table from the dataset's origin, or export the dataset anew."
+    return Issue(check=check, code=code, kind=Kind.DEFECT, message=message, fix=fix, subject=subject)
