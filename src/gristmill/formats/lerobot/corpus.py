@@ -243,7 +243,7 @@ class LerobotCorpus:
         for row, (length, stats) in enumerate(zip(rows.length.tolist(), self._stats.digests(), strict=True)):
             blamed = [i.code for i in rows.row_issues.get(row, ())]
             text = f"{common}{length}|{texts[rows.tasks[row]]}|{stats}|{blamed or ''}"
-            found.append(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest())
+            found.append(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest())
         return found
 
 
