@@ -13,7 +13,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def visible(text: str, limit: int | None = None) -> str:
-    """`text` on one line with every hidden character written as an escape such as `\\x1b` or `\\u202e`.
+    r"""`text` on one line with every hidden character written as an escape such as `\x1b` or `\u202e`.
 
     Args:
         text: anything.

@@ -12,6 +12,7 @@ from gristmill.finding import Finding, Kind
 from gristmill.visible import visible
 
 STYLE = {Kind.DEFECT: "bold red", Kind.RISK: "yellow", Kind.TRAIT: "cyan"}
+_RUN = 6  # consecutive numbers that are worth a range
 _ORDER = {Kind.DEFECT: 0, Kind.RISK: 1, Kind.TRAIT: 2}
 
 
@@ -52,8 +53,19 @@ def duration(seconds: float) -> str:
 
 
 def ranges(indices: Sequence[int]) -> str:
-    """`[0, 1, 2, 5]` in full: ready to paste as `episodes=`."""
-    return "[" + ", ".join(map(str, indices)) + "]"
+    """`[*range(0, 30), 31, 35]`: Python that is ready to paste as `episodes=`, short for long runs."""
+    parts: list[str] = []
+    at = 0
+    while at < len(indices):
+        stop = at
+        while stop < len(indices) and indices[stop] - indices[at] == stop - at:
+            stop += 1
+        if stop - at >= _RUN:
+            parts.append(f"*range({indices[at]}, {indices[stop - 1] + 1})")
+        else:
+            parts += map(str, indices[at:stop])
+        at = stop
+    return "[" + ", ".join(parts) + "]"
 
 
 def audit(result: Audit, *, every: bool = False, shown: int = 20) -> None:

@@ -13,9 +13,7 @@ from gristmill.cli import _options
 @click.argument("corpus")
 @_options.measuring
 @click.option("--json", "json_path", type=click.Path(path_type=Path, dir_okay=False), help="Write the audit as JSON.")
-@click.option(
-    "--report", "report_path", type=click.Path(path_type=Path, dir_okay=False), help="Write one HTML page."
-)
+@click.option("--report", "report_path", type=click.Path(path_type=Path, dir_okay=False), help="Write one HTML page.")
 @click.option("--recipe", type=click.Path(path_type=Path, dir_okay=False), help="Thresholds and rules from this file.")
 @click.option(
     "--fail-on",
@@ -63,7 +61,7 @@ def command(
     return exit_status(result, fail_on)
 
 
-def exit_status(result, fail_on: str) -> int:  # noqa: ANN001 - Audit is imported only when a command runs
+def exit_status(result, fail_on: str) -> int:
     """1 when a finding as bad as `fail_on` exists; 2 when nothing could be audited; else 0."""
     if len(result.index) and len(result.unreadable) == len(result.index):
         return 2

@@ -1,0 +1,155 @@
+"""From audits to a training set: plan, freeze, export, and a record of all three."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gristmill import lineage, measuring, plugins
+from gristmill.audit import Audit, Verdict
+from gristmill.episode import Corpus
+from gristmill.recipe import Recipe
+from gristmill.report.curation import Curation as Told
+from gristmill.report.curation import RuleOutcome
+from gristmill.select.freeze import freeze
+from gristmill.select.plan import Plan, plan
+from gristmill.snapshot import Snapshot
+from gristmill.store import Store
+
+if TYPE_CHECKING:
+    from gristmill.export._result import ExportResult
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curation:
+    """What was decided, and what came of it. After a dry run there are plans and nothing else."""
+
+    audits: Sequence[Audit]
+    plans: Sequence[Plan]
+    snapshot: Snapshot | None = None
+    folder: Path | None = None  # of the snapshot
+    export: ExportResult | None = None
+
+    def told(self, at: int = 0) -> Told:
+        """What happened to one of the corpora, for its report."""
+        audit, decided = self.audits[at], self.plans[at]
+        rate = audit.facts.rate_hz
+        kept_frames = [sum(b - a for a, b in d.stretches) for d in decided.decisions]
+        return Told(
+            episodes_in=len(decided.index),
+            episodes_out=sum(len(d.stretches) for d in decided.decisions),
+            seconds_in=float(decided.length.sum()) / rate,
+            seconds_out=sum(kept_frames) / rate,
+            rules=_outcomes(decided, kept_frames, rate),
+            data_hash=self.snapshot.data_hash if self.snapshot else "",
+            lineage_hash=self.snapshot.lineage_hash if self.snapshot else "",
+            dataset=str(self.export.out) if self.export else "",
+        )
+
+
+def curate(
+    store: Store,
+    recipe: Recipe,
+    audited: Sequence[tuple[Audit, Corpus]],
+    out: Path | None,
+    *,
+    dry_run: bool,
+    format: str,
+    overwrite: bool,
+    tag: str | None,
+    progress: Progress | None,
+) -> Curation:
+    """Decide, and unless it is a dry run freeze, record and export."""
+    audits = [audit for audit, _ in audited]
+    digests = [[measuring.digests_of(store, corpus, int(row)) for row in audit.rows] for audit, corpus in audited]
+    exporter = plugins.load("export", format)(overwrite=overwrite)
+    plans = plan(audits, digests, gate=recipe.gate, trim=recipe.trim)
+    if dry_run:
+        return Curation(audits=audits, plans=plans)
+    corpora = {audit.facts.root: corpus for audit, corpus in audited}
+    snapshot = freeze(
+        plans,
+        corpora.__getitem__,
+        recipe=recipe.canonical(),
+        lineage=_lineage(recipe, audited),
+        dropped_frames=recipe.dropped_frames,
+        align=recipe.align,
+        progress=_counting(progress, "freezing", sum(len(p.kept) for p in plans)),
+    )
+    folder = snapshot.write(store.path / "snapshots")
+    result = None
+    if out is not None:
+        result = exporter.export(
+            snapshot,
+            out,
+            open_corpus=corpora.__getitem__,
+            progress=_counting(progress, "exporting", len(snapshot.spans)),
+        )
+    store.put_snapshot_record(
+        {
+            "id": snapshot.id,
+            "data_hash": snapshot.data_hash,
+            "lineage_hash": snapshot.lineage_hash,
+            "corpora": [audit.facts.key for audit in audits],
+            "episodes": snapshot.episodes.num_rows,
+            "spans": snapshot.spans.num_rows,
+            "frames": sum(s.stop - s.start for s in snapshot.kept()),
+            "out": str(out.absolute()) if out is not None else None,
+        }
+    )
+    if tag is not None:
+        store.tag(tag, snapshot.id)
+    return Curation(audits=audits, plans=plans, snapshot=snapshot, folder=folder, export=result)
+
+
+def rows_by_verdict(plans: Sequence[Plan]) -> dict[Verdict, int]:
+    """How many episodes get each verdict."""
+    counts = dict.fromkeys(Verdict, 0)
+    for each in plans:
+        for decision in each.decisions:
+            counts[decision.verdict] += 1
+    return counts
+
+
+def _lineage(recipe: Recipe, audited: Sequence[tuple[Audit, Corpus]]) -> dict[str, Any]:
+    return lineage.lineage(
+        version=version("gristmill"),
+        checks=recipe.checks,
+        cards=[corpus.embodiment for _, corpus in audited],
+        waivers={key: reason for audit, _ in audited for key, reason in audit.waived.items()},
+    )
+
+
+def _counting(progress: Progress | None, stage: str, total: int) -> Callable[[int], None] | None:
+    """From "so many more" to "so many of all"."""
+    if progress is None:
+        return None
+    done = 0
+
+    def more(count: int) -> None:
+        nonlocal done
+        done += count
+        progress(stage, done, total)
+
+    return more
+
+
+def _outcomes(decided: Plan, kept_frames: Sequence[int], rate_hz: float) -> tuple[RuleOutcome, ...]:
+    """One line a rule that changed something, most episodes first."""
+    found: dict[str, list[Any]] = {}
+    for at, decision in enumerate(decided.decisions):
+        for rule in decision.rules:
+            name = rule.split(":")[0]
+            entry = found.setdefault(name, [decision.verdict, 0, 0.0])
+            entry[0] = max(entry[0], decision.verdict, key=tuple(Verdict).index)
+            entry[1] += 1
+            entry[2] += (int(decided.length[at]) - kept_frames[at]) / rate_hz
+    return tuple(
+        RuleOutcome(rule=name, action=str(verdict), episodes=count, removed_s=seconds)  # type: ignore[arg-type]
+        for name, (verdict, count, seconds) in sorted(found.items(), key=lambda item: (-item[1][1], item[0]))
+    )

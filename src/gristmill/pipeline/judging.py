@@ -1,0 +1,141 @@
+"""From measurements to an audit: every check judges its columns, waivers apply, the gate gives verdicts.
+
+Judging is rerun every time, one check at a time, so that memory holds one check's columns and the findings.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gristmill import measuring
+from gristmill.audit import Audit, NotChecked
+from gristmill.episode import Corpus
+from gristmill.finding import Finding, Kind
+from gristmill.manifest import Manifest
+from gristmill.recipe import Recipe
+from gristmill.select import gate
+from gristmill.store import Store
+
+_ORDER = {Kind.DEFECT: 0, Kind.RISK: 1, Kind.TRAIT: 2}
+_NAMED = 3  # episodes named one by one in "not checked"; more are counted
+
+
+def judge(store: Store, corpus: Corpus, recipe: Recipe, rows: np.ndarray, cameras: str) -> Audit:
+    """The audit of these rows of the corpus's table, from what the store holds.
+
+    Args:
+        store: measurements.
+        corpus: an opened corpus.
+        recipe: thresholds and gate rules.
+        rows: (n,) rows of `corpus.table`.
+        cameras: "all", "sample" or "none": what was asked for, so that gaps can be explained.
+    """
+    table = corpus.table
+    index = table.index[rows]
+    ids = [measuring.episode_id(corpus.facts.key, i) for i in index.tolist()]
+    findings: list[Finding] = []
+    not_checked: list[NotChecked] = []
+    metrics: dict[str, np.ndarray] = {}
+    unreadable = measuring.unreadable(store, corpus, rows)
+    for name, check in recipe.checks.items():
+        manifest = measuring.manifest_for(store, corpus, check, rows=rows, name=name)
+        findings.extend(check.judge(manifest))
+        not_checked.extend(_gaps(name, check, manifest, unreadable, cameras))
+        for column in check.columns:
+            if column.metric:
+                metrics[f"{name}.{column.name}"] = manifest.cells[column.name]
+    not_checked.extend(NotChecked("no check", f"channel {k}", why) for k, why in sorted(corpus.facts.unread.items()))
+    findings.extend(_unreadable(unreadable, findings, index))
+    waived = _waivers(store, corpus, rows, ids)
+    kept = [f for f in findings if f.row is None or (ids[f.row], f.check) not in waived]
+    own = sorted((f for f in kept if f.row is not None), key=lambda f: (f.row, _ORDER[f.kind], f.check))
+    whole = sorted((f for f in kept if f.row is None), key=lambda f: (_ORDER[f.kind], f.check))
+    verdicts = gate.verdicts(
+        recipe.gate,
+        len(rows),
+        own,
+        cameras=bool(corpus.facts.cameras),
+        trim=recipe.trim,
+        length=table.length[rows],
+        rate_hz=corpus.facts.rate_hz,
+    )
+    return Audit(
+        facts=corpus.facts,
+        embodiment=corpus.embodiment,
+        rows=rows,
+        index=index,
+        ids=ids,
+        length=table.length[rows],
+        tasks=[table.tasks[r] for r in rows.tolist()],
+        verdict=verdicts.verdict,
+        usable_for=verdicts.usable_for,
+        reasons=verdicts.reasons,
+        findings=own,
+        corpus_findings=whole,
+        not_checked=not_checked,
+        metrics=metrics,
+        waived=waived,
+        unreadable=unreadable,
+    )
+
+
+def _waivers(store: Store, corpus: Corpus, rows: np.ndarray, ids: Sequence[str]) -> dict[tuple[str, str], str]:
+    """(episode id, check) -> reason, for recordings that are as they were when somebody accepted them."""
+    waived = store.waivers(corpus.facts.key)
+    if not waived:
+        return {}
+    row_of = dict(zip(ids, rows.tolist(), strict=True))
+    named = {episode for episode, _ in waived} & row_of.keys()
+    now = {episode: measuring.digests_of(store, corpus, row_of[episode]).values for episode in named}
+    return {key: why for key, why in store.waivers(corpus.facts.key, now).items() if key[0] in named}
+
+
+def _gaps(name: str, check: Any, manifest: Manifest, unreadable: Mapping[int, str], cameras: str) -> list[NotChecked]:
+    """What this check could not ask, grouped by reason."""
+    by_reason: dict[str, list[int]] = defaultdict(list)
+    for row, reason in enumerate(manifest.unknown):
+        if reason:
+            by_reason[reason].append(row)
+    missing = [r for r in np.flatnonzero(~manifest.measured).tolist() if r not in unreadable]
+    missing = [r for r in missing if not (manifest.unknown and manifest.unknown[r])]
+    if missing:
+        by_reason[_why_missing(check, manifest, cameras)].extend(missing)
+    return [NotChecked(name, _scope(manifest, sorted(rows)), reason) for reason, rows in sorted(by_reason.items())]
+
+
+def _why_missing(check: Any, manifest: Manifest, cameras: str) -> str:
+    if check.reads.cameras and not manifest.facts.cameras:
+        return "the corpus has no cameras"
+    if check.reads.cameras and cameras != "all":
+        return f"not decoded: --cameras {cameras}"
+    return "not measured yet"
+
+
+def _scope(manifest: Manifest, rows: Sequence[int]) -> str:
+    if len(rows) == len(manifest):
+        return "corpus"
+    if len(rows) <= _NAMED:
+        names = ", ".join(str(int(manifest.index[r])) for r in rows)
+        return f"episode {names}" if len(rows) == 1 else f"episodes {names}"
+    return f"{len(rows)} episodes"
+
+
+def _unreadable(unreadable: Mapping[int, str], findings: Sequence[Finding], index: np.ndarray) -> list[Finding]:
+    """A finding for each episode that could not be read and that no check has explained."""
+    explained = Counter(f.row for f in findings if f.kind is Kind.DEFECT and f.check in ("files", "pointers", "schema"))
+    return [
+        Finding(
+            check="files",
+            kind=Kind.DEFECT,
+            row=row,
+            code="unreadable",
+            message=f"episode {int(index[row])} cannot be read: {reason}; a loader will fail on it",
+            fix="Restore the file from its source, or leave the episode out.",
+        )
+        for row, reason in sorted(unreadable.items())
+        if not explained[row]
+    ]
