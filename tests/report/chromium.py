@@ -69,6 +69,7 @@ class Browser:
         self._session = self._send("Target.attachToTarget", targetId=pages[0]["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._send(f"{domain}.enable")
+        self._send("Performance.enable", timeDomain="threadTicks")
 
     def __enter__(self) -> Browser:
         return self
@@ -134,6 +135,11 @@ class Browser:
         nodes = self._send("Accessibility.getFullAXTree")["nodes"]
         shown = [n for n in nodes if not n["ignored"]]
         return [(n["role"]["value"], str(n.get("name", {}).get("value", ""))) for n in shown]
+
+    def cpu_s(self) -> float:
+        """Processor time that the page's main thread has spent."""
+        metrics = self._send("Performance.getMetrics")["metrics"]
+        return next(m["value"] for m in metrics if m["name"] == "TaskDuration")
 
     def scripts(self, run: bool) -> None:
         """Whether pages loaded from now on may run scripts."""

@@ -282,15 +282,13 @@ def test_ten_thousand_episodes_open_at_once(browser: Browser, tmp_path: Path) ->
     # The list's share of the page is a page of rows; the rest is 200 folded blocks.
     assert browser.ask("document.querySelectorAll('#list *').length") < 2_000
     assert browser.ask("document.querySelectorAll('*').length") < 40_000
-    # Generous for a busy machine; alone it takes a third of a second.
-    assert browser.ask("performance.getEntriesByType('navigation')[0].domComplete") < 5_000
-    filtering = "(() => { const t = performance.now(); document.getElementById('text').value = 'joint_3 spike';"
-    filtering += (
-        " document.getElementById('filters').dispatchEvent(new Event('input')); return performance.now() - t; })()"
-    )
-    assert browser.ask(filtering) < 1_500
+    # Processor time, for a busy machine makes everything late.
+    assert browser.cpu_s() < 3.0
+    before = browser.cpu_s()
+    choose(browser, "text", "joint_3 spike")
     spiked = sum((row * 37) % 100 < 30 and row % 6 == 3 for row in range(10_000))
     assert browser.ask("document.getElementById('shown').textContent") == f"{spiked} of 10,000 episodes"
+    assert browser.cpu_s() - before < 1.0
     assert browser.complaints() == []
 
 

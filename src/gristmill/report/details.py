@@ -17,7 +17,7 @@ from gristmill.audit import Audit, Verdict
 from gristmill.episode import Corpus, Episode
 from gristmill.errors import RecordingError
 from gristmill.finding import Finding
-from gristmill.report import figures
+from gristmill.report import figures, wording
 from gristmill.report.filmstrips import Allowance, Filmstrip, filmstrips
 from gristmill.report.survey import VERDICTS, Survey
 from gristmill.report.timelines import Timeline, axis, extent_s, timelines
@@ -130,7 +130,7 @@ class Details:
                 Told(
                     number=number,
                     finding=finding,
-                    message=_without_place(finding.message, int(audit.index[row])),
+                    message=wording.without_place(finding.message, int(audit.index[row])),
                     when=figures.spans(finding.spans_s),
                     accepted=audit.waived.get((audit.ids[row], finding.check)),
                 )
@@ -142,12 +142,3 @@ class Details:
             filmstrips=strips,
             trouble=trouble,
         )
-
-
-def _without_place(message: str, index: int) -> str:
-    """The message without the episode's name in front, which the block's title says already."""
-    for mark in (":", ","):
-        start = f"episode {index}{mark} "
-        if message.startswith(start):
-            return message[len(start) :]
-    return message

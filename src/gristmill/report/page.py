@@ -169,6 +169,7 @@ def _environment() -> Environment:
         "spans": figures.spans,
         "title": wording.title,
         "about": wording.about,
+        "without_place": wording.without_place,
         "strip": lambda group, n: charts.strip(group.bins, stretch(n), group.kind.value, _where(group)),
         "share": figures.share,
     }

@@ -46,6 +46,15 @@ def verdict_sentence(audit: Audit, found: Survey) -> str:
     return f"{train}; {' and '.join(bad)}." if bad else f"{train}."
 
 
+def without_place(message: str, index: int) -> str:
+    """The message without the episode's name in front, where something beside it says that already."""
+    for mark in (":", ","):
+        start = f"episode {index}{mark} "
+        if message.startswith(start):
+            return message[len(start) :]
+    return message
+
+
 def title(check: str) -> str:
     """`frozen_frames` -> `Frozen frames`."""
     return check.replace("_", " ").capitalize()
