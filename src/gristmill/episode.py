@@ -114,9 +114,6 @@ class Episode:
     load_traces: Callable[[str], CameraTraces | None] = field(default=lambda camera: None, repr=False)
     # Columns that belong to bookkeeping (timestamp, frame_index, ...), raw: name -> (t,) array.
     load_index_columns: Callable[[], Mapping[str, IntArray]] = field(default=dict, repr=False)
-    # Columns that no check reads but an export keeps (text, language, images in the table), as recorded:
-    # feature key -> Arrow array of t rows.
-    load_carried: Callable[[], Mapping[str, pa.Array]] = field(default=dict, repr=False)
 
     @cached_property
     def channels(self) -> Mapping[str, Channel]:
@@ -216,5 +213,18 @@ class Corpus(Protocol):
         """The episodes of these rows of `table`, in that order; files are shared between neighbours.
 
         Never raises for one bad episode: its loaders do, when they are called.
+        """
+        ...
+
+    @property
+    def side_files(self) -> Mapping[str, Path]:
+        """Files that other tools put beside the metadata, such as `meta/modality.json`: relative name -> path."""
+        ...
+
+    def raw_columns(self, row: int, keys: Sequence[str]) -> pa.Table:
+        """Columns of one episode as stored, for what no channel holds: text, language, images in the table.
+
+        Raises:
+            RecordingError: the episode, or one of the columns, cannot be read.
         """
         ...

@@ -151,8 +151,7 @@ def test_declared_image_statistics_are_carried_over_for_whole_episodes_only(benc
 
 
 def _carrying(index: int, corpus: str = "made", **more):
-    """An episode with text, with task numbers in a column of their own, and with two tasks."""
-    notes = pa.array([f"{corpus} {index} {i}" for i in range(20)])
+    """An episode with task numbers in a column of their own and two tasks."""
     count = np.arange(20)
     numbers = {
         "timestamp": (count / 10).astype(np.float32),
@@ -161,7 +160,7 @@ def _carrying(index: int, corpus: str = "made", **more):
         "index": count,
         "task_index": np.where(count < 5, 2, 0),
     }
-    episode = reaching(
+    return reaching(
         index,
         frames=20,
         dims=3,
@@ -171,7 +170,10 @@ def _carrying(index: int, corpus: str = "made", **more):
         extra={"annotation.human.validity": ("other", np.full((20, 1), 1)), "next.done": ("done", count == 19)},
         **more,
     )
-    return replace(episode, load_carried=lambda: {"note": notes})
+
+
+def _notes(corpus: str, index: int) -> dict:
+    return {"note": [f"{corpus} {index} {i}" for i in range(20)]}
 
 
 def _features(*more: str) -> dict:
@@ -186,13 +188,14 @@ def _features(*more: str) -> dict:
 
 
 def test_what_no_check_reads_travels_too(bench, read, tmp_path) -> None:
-    root = bench.folder / "made"
-    (root / "meta").mkdir(parents=True)
-    (root / "meta" / "modality.json").write_text('{"annotation": {"human.validity": {}}}')
-    (root / "README.md").write_text("about the raw corpus")
+    bench.folder.mkdir()
+    modality = bench.folder / "any name"
+    modality.write_text('{"annotation": {"human.validity": {}}}')
     bench.add(
         [_carrying(0, tasks=("pick", "place")), _carrying(1, tasks=("pick",))],
         tasks={0: "pick", 1: "valid", 2: "place"},
+        columns=[_notes("made", 0), _notes("made", 1)],
+        side_files={"meta/modality.json": modality, "meta/gristmill.json": modality},
         features=_features("note", "lost"),
         info={"fps": 10, "lab": "north", "features": {}, "total_videos": 3},
         unread={"observation.depth": "depth is not decoded"},
@@ -201,7 +204,7 @@ def test_what_no_check_reads_travels_too(bench, read, tmp_path) -> None:
     written = read(tmp_path / "out")
     assert written.values("note", 1).tolist() == [f"made 1 {i}" for i in range(10, 20)]
     assert (tmp_path / "out/meta/modality.json").read_text() == '{"annotation": {"human.validity": {}}}'
-    assert not (tmp_path / "out" / "README.md").exists()
+    assert "made_by" in json.loads((tmp_path / "out/meta/gristmill.json").read_text())
     info = _info(tmp_path / "out")
     assert (info["lab"], info["total_tasks"]) == ("north", 3)
     assert "total_videos" not in info
@@ -213,7 +216,7 @@ def test_what_no_check_reads_travels_too(bench, read, tmp_path) -> None:
     assert written.values("annotation.human.validity", 0).tolist() == [1] * 20
     assert [r["tasks"] for r in written.episodes] == [["pick", "place"], ["pick"]]
     assert sorted(result.notes) == [
-        "lost (string) was not exported: the reader does not provide it",
+        "lost (string) was not exported: episode 0: there is no column lost",
         "observation.depth was not exported: depth is not decoded",
     ]
 
@@ -221,8 +224,8 @@ def test_what_no_check_reads_travels_too(bench, read, tmp_path) -> None:
 def test_task_numbers_of_several_corpora_are_translated(bench, read, tmp_path) -> None:
     one = {"tasks": {0: "pick", 1: "valid", 2: "place"}, "features": _features("note")}
     two = {"tasks": {0: "pour", 1: "valid", 2: "pick"}, "features": _features("note")}
-    bench.add([_carrying(0, "one", tasks=("pick",))], key="one", **one)
-    bench.add([_carrying(5, "two", tasks=("pour",))], key="two", **two)
+    bench.add([_carrying(0, "one", tasks=("pick",))], key="one", columns=[_notes("one", 0)], **one)
+    bench.add([_carrying(5, "two", tasks=("pour",))], key="two", columns=[_notes("two", 5)], **two)
     _export(bench, bench.freeze(), tmp_path / "out")
     written = read(tmp_path / "out")
     table = pq.read_table(tmp_path / "out/meta/tasks.parquet")

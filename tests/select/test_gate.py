@@ -84,9 +84,7 @@ def test_with_trim_known_short_pauses_are_kept() -> None:
         _finding("idle", Kind.RISK, row=0, code="idle_middle", spans_s=(Span(3, 5),)),
         _finding("idle", Kind.RISK, row=1, code="idle_head", spans_s=(Span(0, 3),)),
     ]
-    found = verdicts(
-        Gate(), 2, pauses, cameras=False, trim=Trim(), length=np.array([100, 100]), rate_hz=10.0
-    )
+    found = verdicts(Gate(), 2, pauses, cameras=False, trim=Trim(), length=np.array([100, 100]), rate_hz=10.0)
     assert found.verdict == (Verdict.KEEP, Verdict.TRIM)
     assert found.reasons == {1: ("gate.idle",)}
     assert trimming(Gate(), [*pauses, _finding("spike")]) == pauses

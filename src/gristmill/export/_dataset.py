@@ -11,19 +11,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from gristmill.episode import Corpus, Episode
-from gristmill.export._sources import Recordings
+from gristmill.episode import Episode
+from gristmill.errors import RecordingError
+from gristmill.export._sources import Recording, Recordings
 from gristmill.export._tasks import TaskTable
 from gristmill.formats.lerobot.features import DEFAULT_FEATURES
-from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.image_statistics import of_camera, usable
-from gristmill.formats.lerobot.write import DatasetWriter, PacketRange, Pictures, VideoPart
+from gristmill.formats.lerobot.write import MARK, DatasetWriter, PacketRange, Pictures, VideoPart
 from gristmill.kept import Kept
 from gristmill.schema_groups import features_of
 from gristmill.types import Rgb
 
-# Files that travel as they are. README and statistics describe the raw corpus, so they stay behind.
-_SIDECARS = ("meta/modality.json", "meta/subtasks.parquet", "LICENSE")
 _WRITTEN_ANEW = {
     "codebase_version", "robot_type", "total_episodes", "total_frames", "total_tasks", "total_videos", "total_chunks",
     "chunks_size", "data_files_size_in_mb", "video_files_size_in_mb", "fps", "splits", "data_path", "video_path",
@@ -60,6 +58,7 @@ class GroupExport:
         self.copied_frames = 0
         self.encoded_frames = 0
         self.notes: list[str] = []
+        self._stored: list[str] = []  # features that travel as they are stored
         self._spans = spans
         self._recordings = recordings
         self._origin = origin
@@ -72,11 +71,12 @@ class GroupExport:
         """Write the dataset at `root`, an empty folder."""
         writer: DatasetWriter | None = None
         try:
-            for corpus, episode, spans in self._recordings.episodes(self._spans):
+            for recording in self._recordings.episodes(self._spans):
                 if writer is None:
-                    writer = self._writer(root, corpus, episode, spans[0])
-                for span in spans:
-                    self._add(writer, corpus, episode, span)
+                    writer = self._writer(root, recording)
+                stored = recording.columns(self._stored)
+                for span in recording.spans:
+                    self._add(writer, recording, span, stored)
                     if progress:
                         progress(1)
             if writer is not None:  # a group has at least one span
@@ -84,16 +84,24 @@ class GroupExport:
         finally:
             if writer is not None:
                 writer.abort()
-        self._sidecars(root)
+        self._side_files(root)
 
-    def _writer(self, root: Path, corpus: Corpus, episode: Episode, span: Kept) -> DatasetWriter:
-        facts = corpus.facts
-        features = features_of(facts, episode.channels, span.cameras)
-        carried = episode.load_carried()
-        for key in [k for k, f in features.items() if not _available(k, f, episode, carried)]:
-            self.notes.append(f"{key} ({features.pop(key)['dtype']}) was not exported: the reader does not provide it")
-        left = [f"{key} was not exported: {why}" for key, why in facts.unread.items() if key not in features]
-        self.notes.extend(left)
+    def _writer(self, root: Path, recording: Recording) -> DatasetWriter:
+        """The writer for features like those of the first recording."""
+        facts, episode = recording.corpus.facts, recording.episode
+        features = features_of(facts, episode.channels, recording.spans[0].cameras)
+        for key, feature in list(features.items()):
+            if feature["dtype"] == "video" or key in episode.channels:
+                continue
+            try:
+                recording.columns([key])
+            except RecordingError as error:
+                self.notes.append(f"{key} ({feature['dtype']}) was not exported: {error}")
+                del features[key]
+            else:
+                self._stored.append(key)
+        left = {key: why for key, why in facts.unread.items() if key not in features}
+        self.notes.extend(f"{key} was not exported: {why}" for key, why in left.items())
         if self._filled:
             features["is_observed"] = _IS_OBSERVED
         info = {}
@@ -111,9 +119,10 @@ class GroupExport:
             video_files_size_in_mb=self._video_mb,
         )
 
-    def _add(self, writer: DatasetWriter, corpus: Corpus, episode: Episode, span: Kept) -> None:
-        rows = span.rows
-        carried: Mapping[str, pa.Array] | None = None
+    def _add(
+        self, writer: DatasetWriter, recording: Recording, span: Kept, stored: Mapping[str, pa.ChunkedArray]
+    ) -> None:
+        corpus, episode, rows = recording.corpus, recording.episode, span.rows
         columns: dict[str, Any] = {}
         videos: dict[str, VideoPart] = {}
         for key, feature in writer.features.items():
@@ -127,8 +136,7 @@ class GroupExport:
                 values = self._tasks.renumbered(corpus.facts.key, key, episode.channels[key].values)
                 columns[key] = values[rows]
             else:
-                carried = episode.load_carried() if carried is None else carried
-                columns[key] = carried[key].take(pa.array(rows))
+                columns[key] = stored[key].take(pa.array(rows))
         tasks, task_of_frame = self._tasks.of_frames(episode, rows)
         writer.add_episode(
             columns,
@@ -171,27 +179,16 @@ class GroupExport:
             at = stop
         return splits
 
-    def _sidecars(self, root: Path) -> None:
-        """Copy the files that travel; of several corpora, the first one's."""
-        for name in _SIDECARS:
-            sources = [self._sidecar(key, name) for key in self._keys]
-            found = [path for path in sources if path is not None]
-            if not found:
-                continue
-            shutil.copyfile(found[0], root / name)
-            if any(path.read_bytes() != found[0].read_bytes() for path in found[1:]):
-                self.notes.append(f"{name} differs between the corpora; that of {self._keys[0]} was kept")
-
-    def _sidecar(self, corpus: str, name: str) -> Path | None:
-        folder = Path(self._recordings.corpus(corpus).facts.root)
-        if not folder.is_dir():
-            return None
-        files = CorpusFiles(folder)
-        return files.path(name) if files.stamp(name) else None
-
-
-def _available(key: str, feature: Mapping[str, Any], episode: Episode, carried: Mapping[str, pa.Array]) -> bool:
-    return feature["dtype"] == "video" or key in episode.channels or key in carried
+    def _side_files(self, root: Path) -> None:
+        """Copy the files of other tools; of several corpora, the first one's."""
+        held = {key: self._recordings.corpus(key).side_files for key in self._keys}
+        for name in sorted({name for files in held.values() for name in files} - {MARK}):
+            (first, source), *others = [(key, files[name]) for key, files in held.items() if name in files]
+            target = root / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+            if any(path.read_bytes() != source.read_bytes() for _, path in others):
+                self.notes.append(f"{name} differs between the corpora; that of {first} was kept")
 
 
 def _pictures(rgb: Callable[[Sequence[int]], Rgb], frames: Sequence[int]) -> Iterator[Rgb]:

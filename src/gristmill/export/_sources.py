@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from gristmill.digest import text_digest, values_digest
 from gristmill.episode import Corpus, Episode
 from gristmill.errors import RecordingError, SnapshotError
 from gristmill.kept import Kept
 from gristmill.snapshot import Snapshot
+
+
+class Recording(NamedTuple):
+    """One verified recording, and what of it is exported."""
+
+    corpus: Corpus
+    row: int  # in the corpus's table
+    episode: Episode
+    spans: list[Kept]
+
+    def columns(self, keys: Sequence[str]) -> Mapping[str, pa.ChunkedArray]:
+        """What no channel holds, as stored.
+
+        Raises:
+            RecordingError: a column cannot be read.
+        """
+        if not keys:
+            return {}
+        table = self.corpus.raw_columns(self.row, keys)
+        return {key: table.column(key) for key in keys}
 
 
 class Recordings:
@@ -35,8 +57,8 @@ class Recordings:
             self._corpora[key] = self._open(self._roots[key])
         return self._corpora[key]
 
-    def episodes(self, spans: Sequence[Kept]) -> Iterator[tuple[Corpus, Episode, list[Kept]]]:
-        """Episodes in the order of the spans, each with its consecutive spans.
+    def episodes(self, spans: Sequence[Kept]) -> Iterator[Recording]:
+        """Recordings in the order of the spans, each with its consecutive spans.
 
         Raises:
             SnapshotError: a recording is gone or was changed; the text names it.
@@ -51,9 +73,9 @@ class Recordings:
                     f"corpus {key}: episode {gone[0]} is gone since the snapshot was frozen; freeze anew"
                 )
             rows = [places[index] for index, _ in runs]
-            for episode, (_, run) in zip(corpus.episodes(rows), runs, strict=True):
+            for row, episode, (_, run) in zip(rows, corpus.episodes(rows), runs, strict=True):
                 self._verify(episode, run[0])
-                yield corpus, episode, run
+                yield Recording(corpus, row, episode, run)
 
     def _verify(self, episode: Episode, span: Kept) -> None:
         frozen = self._frozen[span.episode_id]

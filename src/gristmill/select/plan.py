@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from gristmill.audit import Audit, Verdict
 from gristmill.episode import Digests
@@ -95,9 +96,17 @@ def _copies(audits: Sequence[Audit], digests: Sequence[Sequence[Digests]], gate:
 
 
 def _decisions(audit: Audit, copies: Sequence[str], gate: Gate, trim: Trim) -> list[Decision]:
-    n, cameras = len(audit.rows), bool(audit.facts.cameras)
-    gated = verdicts(gate, n, audit.findings, cameras=cameras)
-    without_gaps = verdicts(gate, n, [f for f in audit.findings if not is_gap(f)], cameras=cameras)
+    n = len(audit.rows)
+    judge = partial(
+        verdicts,
+        gate,
+        n,
+        cameras=bool(audit.facts.cameras),
+        trim=trim,
+        length=audit.length,
+        rate_hz=audit.facts.rate_hz,
+    )
+    gated, without_gaps = judge(audit.findings), judge([f for f in audit.findings if not is_gap(f)])
     to_cut: defaultdict[int, list[Finding]] = defaultdict(list)
     for finding in trimming(gate, audit.findings):
         if finding.row is not None:

@@ -81,7 +81,7 @@ def column(key: str, feature: Mapping[str, Any], values: Any, rows: int) -> pa.A
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if isinstance(values, pa.Array):
-        return values
+        return values.cast(pa.string()) if dtype == "string" else values
     if dtype == "string":
         return pa.array([None if v is None else str(v) for v in values], pa.string())
     if dtype == "image":

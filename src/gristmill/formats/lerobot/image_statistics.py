@@ -143,16 +143,16 @@ def of_camera(camera: Camera, frames: Sequence[int]) -> PixelHistogram:
     return histogram
 
 
-def of_images(encoded: Sequence[bytes], where: str) -> PixelHistogram:
-    """Histogram of the sampled pictures among encoded images (PNG, JPEG).
+def of_images(encoded: Sequence[bytes | None], where: str) -> PixelHistogram:
+    """Histogram of encoded images (PNG, JPEG).
 
     Raises:
         VideoError: one does not decode; the text begins with `where`.
     """
     histogram = PixelHistogram()
-    for i in sampled(len(encoded)):
+    for i, data in enumerate(encoded):
         try:
-            with av.open(io.BytesIO(encoded[i]), mode="r") as container:
+            with av.open(io.BytesIO(data or b""), mode="r") as container:
                 picture = next(container.decode(video=0), None)
         except FFmpegError as error:
             raise VideoError(f"{where}: image {i} does not decode ({error.strerror}); restore or drop it") from error

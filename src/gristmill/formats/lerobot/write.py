@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from gristmill.errors import UsageError
 from gristmill.formats.lerobot import features as ft
-from gristmill.formats.lerobot.image_statistics import CameraStatistics, of_images
+from gristmill.formats.lerobot.image_statistics import CameraStatistics, of_images, sampled
 from gristmill.formats.lerobot.write_meta import EpisodeWriter, write_json, write_stats, write_tasks
 from gristmill.formats.lerobot.write_rows import FILES_A_CHUNK, RowWriter
 from gristmill.formats.lerobot.write_videos import PacketRange, Pictures, VideoPart, VideoWriter
@@ -160,7 +160,8 @@ class DatasetWriter:
             self._camera_statistics(key, written.stats, stats)
         for key, feature in self.features.items():
             if feature["dtype"] == "image":
-                self._camera_statistics(key, of_images(columns[key], f"episode {index}, {key}"), stats)
+                pictures = arrays[key].field("bytes").take(pa.array(sampled(frames))).to_pylist()
+                self._camera_statistics(key, of_images(pictures, f"episode {index}, {key}"), stats)
         self._episodes.add(row | dict(extra or {}), self._in_shape(stats))
         self._frames += frames
         return index
