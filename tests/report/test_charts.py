@@ -53,7 +53,7 @@ def test_a_constant_is_told_not_drawn() -> None:
     assert chart.median == "30\u202fHz"
 
 
-@pytest.mark.parametrize("values", [[1.0, np.nextafter(1.0, 2.0)], [-1e99, 1e99], [5e-324, 1e-323]])
+@pytest.mark.parametrize("values", [[-1e99, 1e99], [5e-324, 1e-300]])
 def test_extreme_ranges_still_draw(values: list[float]) -> None:
     chart = charts.histogram(np.array(values), np.zeros(2, dtype=bool), "", "x")
     assert "nan" not in str(chart.svg)
@@ -73,3 +73,8 @@ def test_parts_of_the_bar_fill_it_and_none_vanishes() -> None:
     assert [name for name, _, _ in parts] == ["keep", "drop"]
     assert sum(w for _, _, w in parts) == pytest.approx(100, abs=0.01)
     assert parts[1][2] > 0.3
+
+
+def test_rounding_errors_are_not_drawn() -> None:
+    chart = charts.histogram(np.array([9.99999, 10.0, 10.00001]), np.zeros(3, dtype=bool), "Hz", "rate")
+    assert chart.constant

@@ -84,3 +84,11 @@ def test_counts_agree_with_their_noun() -> None:
 def test_an_axis_ends_at_zero_where_the_eye_sees_zero() -> None:
     assert figures.end(5.47e-6, 0.55) == "0"
     assert figures.end(0.1, 0.55, "s") == f"0.1{figures.THIN}s"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0, ("Minutes", "0")), (104, ("Minutes", "1.7")), (2565, ("Hours", "0.71")), (44640, ("Hours", "12.4"))],
+)
+def test_a_headline_does_not_begin_with_zeros(seconds: float, told: tuple[str, str]) -> None:
+    assert figures.headline_time(seconds) == told

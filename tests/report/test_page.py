@@ -227,7 +227,7 @@ def test_a_curation_is_told_rule_by_rule(tmp_path: Path) -> None:
 def test_waivers_and_thresholds_enter_the_lineage(tmp_path: Path) -> None:
     audit = made_audit(waived={("made/2", "spike"): "the arm was pushed"})
     words = written(tmp_path, audit, settings={"spike": {"jump_z": 8.0}}).words
-    assert "Accepted: the arm was pushed" in words
+    assert "Accepted Spike: the arm was pushed" in words
     assert "made/2, spike: the arm was pushed" in words
     assert "jump_z = 8.0" in words
     assert "spike 0.1 rad" in written(tmp_path, audit).words, "without settings, what findings were compared with"

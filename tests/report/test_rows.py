@@ -21,9 +21,9 @@ def test_rows_carry_what_the_list_shows() -> None:
     index, frames, verdict, uses, task, reasons, detailed, findings, more = rows[2]
     assert (index, frames, verdict, uses, texts[task], detailed, more) == (2, 134, 3, 3, "pick the cube", 0, 0)
     assert [texts[i] for i in reasons] == ["gate.spike"]
-    check, kind, channel, camera, spans, measured, threshold, unit, message, accepted = findings[0]
+    check, kind, channel, camera, spans, measured, threshold, unit, message = findings[0]
     assert (texts[check], kind, texts[channel], camera) == ("spike", 0, "observation.state[joint_0]", -1)
-    assert (spans, measured, threshold, texts[unit], accepted) == ([1.2, 1.5], 0.5, 0.1, "rad", 0)
+    assert (spans, measured, threshold, texts[unit]) == ([1.2, 1.5], 0.5, 0.1, "rad")
     assert texts[message] == "spike was found in observation.state[joint_0] at 1.2 s"
     assert rows[5][6] == 1
     assert rows[5][7][0][8] == -1, "only worded episodes keep sentences"
@@ -53,9 +53,3 @@ def test_numbers_are_short_and_never_infinite() -> None:
 def test_an_unreadable_episode_says_why() -> None:
     (block,) = read(made_audit(2, [], unreadable={1: "no footer"}))
     assert [block["s"][i] for i in block["r"][1][5]] == ["unreadable: no footer"]
-
-
-def test_accepted_findings_are_marked() -> None:
-    audit = made_audit(3, [finding(1)], waived={("made/1", "spike"): "seen"})
-    (block,) = read(audit)
-    assert block["r"][1][7][0][9] == 1

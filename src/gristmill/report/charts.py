@@ -58,7 +58,8 @@ def histogram(values: FloatArray, marked: Mask, unit: str, name: str, figure_of:
     least, most = float(known.min()), float(known.max())
     median = float(np.median(known))
     text = figures.number(median, unit)
-    if least == most:
+    # Bars of differences that no label could tell apart would draw rounding errors.
+    if figures.number(least) == figures.number(most):
         return Histogram(
             svg=None, low=text, high=text, median=text, known=len(known), unknown=int((~fine).sum()), constant=True
         )

@@ -34,7 +34,6 @@ class Told:
     finding: Finding
     message: str
     when: str
-    accepted: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +49,7 @@ class Detail:
     duration: str
     task: str
     reasons: tuple[str, ...]
+    accepted: list[tuple[str, str]]  # checks that a person waived here, with the reason
     findings: list[Told]
     more: int
     timelines: list[Timeline]
@@ -74,6 +74,9 @@ class Details:
     ) -> None:
         self._audit, self._found, self._rows = audit, found, rows
         self._places: dict[int, tuple[int, int]] = {}
+        self._accepted: dict[str, list[tuple[str, str]]] = {}
+        for (episode_id, check), reason in sorted(audit.waived.items()):
+            self._accepted.setdefault(episode_id, []).append((check, reason))
         self.allowance = Allowance()
         self._file = cast(BinaryIO, tempfile.SpooledTemporaryFile(max_size=IN_MEMORY))  # noqa: SIM115
         for row, episode in self._episodes(corpus):
@@ -126,13 +129,13 @@ class Details:
             duration=figures.duration(float(self._found.duration_s[row])),
             task=" · ".join(audit.tasks[row]),
             reasons=tuple(audit.reasons.get(row, ())),
+            accepted=self._accepted.get(audit.ids[row], []),
             findings=[
                 Told(
                     number=number,
                     finding=finding,
                     message=wording.without_place(finding.message, int(audit.index[row])),
                     when=figures.spans(finding.spans_s),
-                    accepted=audit.waived.get((audit.ids[row], finding.check)),
                 )
                 for number, finding in enumerate(shown, 1)
             ],

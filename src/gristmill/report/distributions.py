@@ -58,10 +58,11 @@ def distributions(audit: Audit, found: Survey) -> Distributions:
         words, guessed = _split(name or check)
         unit = unit or guessed
         values = np.asarray(audit.metrics[key], dtype=np.float64)
-        if np.array_equal(values, audit.length) or np.array_equal(values, found.duration_s):
-            continue  # drawn already
+        if any(np.allclose(values, drawn, rtol=1e-3, equal_nan=True) for drawn in (audit.length, found.duration_s)):
+            continue  # the length again
         title = wording.title(check)
-        chart = charts.histogram(values, left_out, unit, f"{title.lower()}, {words}")
+        words = "" if words == title.lower() else words
+        chart = charts.histogram(values, left_out, unit, f"{title.lower()} {words}".strip())
         every.append(Distribution(title=title, column=words, check=check, about=about, chart=chart))
     drawn = [d for d in every if d.chart.svg is not None]
     return Distributions(

@@ -49,10 +49,12 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:,.0f}{THIN}h"
 
 
-def hours(seconds: float) -> str:
-    """Hours for a headline, without unit: `0.71`, `12.4`, `1,204`."""
-    value = seconds / 3600
-    return number(value, digits=2) if value < 1 else number(value)
+def headline_time(seconds: float) -> tuple[str, str]:
+    """A unit and a number for a headline: hours, or minutes where hours would begin with zeros."""
+    hours = seconds / 3600
+    if not hours >= 0.1:
+        return "Minutes", number(seconds / 60, digits=2)
+    return "Hours", number(hours, digits=2 if hours < 1 else 3)
 
 
 def share(part: int, whole: int) -> str:

@@ -3,7 +3,7 @@
 A block is `{"s": [texts], "r": [rows]}`; texts occur once a block and rows name them by position, so neither
 writing nor reading needs a table that grows with the corpus. A row is
 `[index, frames, verdict, uses, task, [reasons], detailed, [findings], more]` and a finding
-`[check, kind, channel, camera, [start, end, ...], measured, threshold, unit, message, accepted]`.
+`[check, kind, channel, camera, [start, end, ...], measured, threshold, unit, message]`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _row(audit: Audit, found: Survey, row: int, texts: _Texts, worded: bool, det
         texts(" · ".join(audit.tasks[row])),
         reasons,
         int(detailed),
-        [_finding(f, texts, worded, (audit.ids[row], f.check) in audit.waived) for f in listed],
+        [_finding(f, texts, worded) for f in listed],
         len(findings) - len(listed),
     ]
 
@@ -88,7 +88,7 @@ def _fewest(findings: list[Finding]) -> list[Finding]:
     return [findings[i] for i in sorted([*first.values(), *islice(rest, max(0, FINDINGS - len(first)))])]
 
 
-def _finding(finding: Finding, texts: _Texts, worded: bool, accepted: bool) -> list[Any]:
+def _finding(finding: Finding, texts: _Texts, worded: bool) -> list[Any]:
     return [
         texts(finding.check),
         KINDS.index(finding.kind),
@@ -99,7 +99,6 @@ def _finding(finding: Finding, texts: _Texts, worded: bool, accepted: bool) -> l
         _rounded(finding.threshold),
         texts(finding.unit),
         texts(finding.message, MESSAGE_CHARS) if worded else -1,
-        int(accepted),
     ]
 
 

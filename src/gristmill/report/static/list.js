@@ -14,7 +14,7 @@
   const text_of = (block, at) => (at < 0 ? "" : block[at]);
   const finding = (s, f) => ({
     check: text_of(s, f[0]), kind: f[1], channel: text_of(s, f[2]), camera: text_of(s, f[3]), spans: f[4],
-    measured: f[5], threshold: f[6], unit: text_of(s, f[7]), message: text_of(s, f[8]), accepted: Boolean(f[9]),
+    measured: f[5], threshold: f[6], unit: text_of(s, f[7]), message: text_of(s, f[8]),
   });
   const episodes = [];
   for (const script of document.querySelectorAll("script.rows")) {
@@ -96,7 +96,6 @@
     const list = make("ul");
     for (const f of episode.findings) {
       const line = make("span", {}, make("b", {}, words(f.check)), ` (${KINDS[f.kind]}) ${sentence(f)}`);
-      if (f.accepted) line.append(make("span", { class: "accepted" }, " accepted"));
       list.append(make("li", {}, icon(KINDS[f.kind]), line));
     }
     if (episode.more) list.append(make("li", { class: "note" }, `and ${episode.more} more`));
