@@ -1,0 +1,1 @@
+"""Where work runs: what a worker does, and the pool of processes that does it."""
