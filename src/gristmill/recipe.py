@@ -142,7 +142,7 @@ def selection(text: str, total: int) -> list[int]:
     for part in text.split(","):
         first, colon, last = part.strip().partition(":")
         try:
-            start = int(first) if first else 0
+            start = int(first) if first or not colon else 0
             stop = (int(last) if last else total) if colon else start + 1
         except ValueError:
             raise UsageError(f"--episodes {text}: {part!r} is neither a number nor a range such as 0:50") from None

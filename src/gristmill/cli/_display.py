@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import click
+
 from gristmill.audit import Audit, Verdict
 from gristmill.finding import Finding, Kind
 from gristmill.visible import visible
@@ -90,6 +92,20 @@ def audit(result: Audit, *, every: bool = False, shown: int = 20) -> None:
         out.print("\nNothing was found.")
     _not_checked(out, result)
     _verdict(out, result)
+
+
+def effort(counters: Any) -> None:
+    """What this run had to measure; what it did not was known from an earlier one."""
+    measured = sum(counters.measured.values())
+    click.echo(
+        f"\nMeasured now: {measured} measurements, {counters.read} episodes read, {counters.decoded} frames decoded."
+    )
+    for check, problem in sorted(counters.problems.items()):
+        click.echo(
+            f"gristmill: check {check} went wrong on {counters.failed[check]} episodes ({visible(problem)}); "
+            "they count as not checked. This is a fault of Gristmill.",
+            err=True,
+        )
 
 
 def _by_check(result: Audit) -> list[list[Any]]:

@@ -55,6 +55,7 @@ def command(
         if report_path is not None:
             project.report(result, report_path, progress=progress)
     _display.audit(result, every=every)
+    _display.effort(project.counters)
     for what, path in (("report", report_path), ("JSON", json_path)):
         if path is not None:
             click.echo(f"{what}: {path}")

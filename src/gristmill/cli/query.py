@@ -23,7 +23,7 @@ def command(sql: str, corpora: tuple[str, ...], store: Path | None, recipe: Path
     \b
     gristmill query "select check, count(*) from findings group by 1 order by 2 desc"
     gristmill query "select episode_index, roughness from roughness order by 2 desc limit 5"
-    """
+    """  # noqa: D301
     from gristmill.cli import _display
     from gristmill.pipeline import Project
 

@@ -33,6 +33,7 @@ class Project:
     def __init__(self, rules: Recipe, store: Path) -> None:
         self.recipe = rules
         self.store = store
+        self.counters = measuring.Counters()  # what the last audit or curation had to read and measure
         self._corpora: dict[str, Corpus] = {}
 
     @classmethod
@@ -248,12 +249,14 @@ class Project:
     ) -> list[tuple[Audit, Corpus]]:
         mode = cameras or self.recipe.cameras
         audited = []
+        self.counters = measuring.Counters()
         for entry in self.recipe.corpora:
             corpus = self._opened(store, entry)
             rows = _rows(corpus, episodes or entry.episodes)
-            measuring.run_measures(
+            done = measuring.run_measures(
                 store, corpus, self.recipe.checks, cameras=mode, jobs=jobs, rows=rows, progress=progress
             )
+            self.counters.add(done)
             audited.append((judge(store, corpus, self.recipe, rows, mode), corpus))
         return audited
 
