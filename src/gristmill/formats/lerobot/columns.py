@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from gristmill.errors import RecordingError, UnsafeCorpusError
 from gristmill.finding import Issue, Kind
+from gristmill.formats.lerobot.arrays import counts, is_list, is_number, items, numbers, valid
 from gristmill.formats.lerobot.declaration import BOOKKEEPING, Feature
 
 _PICKLED = b"arrow.py_extension_type"
@@ -105,12 +106,11 @@ def fit(features: Sequence[Feature], schema: pa.Schema, name: str) -> Fit:
 def _layout(kind: pa.DataType) -> tuple[bool, int | None, bool]:
     """Whether the type holds numbers; how many a row, None when the type does not say; whether in lists."""
     sizes: list[int | None] = []
-    while pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind):
+    while is_list(kind):
         sizes.append(kind.list_size if pa.types.is_fixed_size_list(kind) else None)
         kind = kind.value_type
-    numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
     width = None if None in sizes else prod(s or 0 for s in sizes)
-    return numeric, width, bool(sizes)
+    return is_number(kind), width, bool(sizes)
 
 
 def _fits(feature: Feature, kind: pa.DataType) -> tuple[str, int | None]:
@@ -127,7 +127,7 @@ def _fits(feature: Feature, kind: pa.DataType) -> tuple[str, int | None]:
     if in_lists and feature.shape == (1,):
         return "list_of_one", width
     leaf = kind
-    while in_lists and not (pa.types.is_integer(leaf) or pa.types.is_floating(leaf) or pa.types.is_boolean(leaf)):
+    while is_list(leaf):
         leaf = leaf.value_type
     return ("" if leaf.to_pandas_dtype() == np.dtype(feature.dtype).type else "dtype"), width
 
@@ -135,22 +135,13 @@ def _fits(feature: Feature, kind: pa.DataType) -> tuple[str, int | None]:
 def dense(array: pa.Array, width: int | None) -> np.ndarray | None:
     """The column as an array (t, width) or (t,), or None when rows are null, ragged or of another width."""
     rows = len(array)
-    while True:
-        kind = array.type
-        if pa.types.is_fixed_size_list(kind):
-            if array.null_count:
-                return None
-        elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            if array.null_count or not _even(array):
-                return None
-        else:
-            break
-        array = array.flatten()
-    if array.null_count and not pa.types.is_floating(array.type):
+    while is_list(array.type):
+        if array.null_count or not (pa.types.is_fixed_size_list(array.type) or _even(array)):
+            return None
+        array = items(array)
+    if (array.null_count and not pa.types.is_floating(array.type)) or len(array) != rows * (width or 1):
         return None
-    if len(array) != rows * (width or 1):
-        return None
-    values = array.to_numpy(zero_copy_only=False)
+    values = numbers(array)
     return values if width is None else values.reshape(rows, width)
 
 
@@ -160,15 +151,20 @@ def patched(array: pa.Array, width: int | None, where: str) -> np.ndarray:
     Raises:
         RecordingError: rows differ in length.
     """
-    held = array.is_valid().to_numpy(zero_copy_only=False)
-    kept = array.filter(array.is_valid()) if array.null_count else array
-    while pa.types.is_fixed_size_list(kept.type) or pa.types.is_list(kept.type) or pa.types.is_large_list(kept.type):
-        kept = kept.flatten()
-    if len(kept) != held.sum() * (width or 1):
+    held = valid(array)
+    count = held.astype(np.int64)
+    kept = array
+    while is_list(kept.type):
+        stops = np.concatenate(([0], np.cumsum(counts(kept))))
+        ends = np.cumsum(count)
+        count = stops[ends] - stops[ends - count]
+        kept = items(kept)
+    if not is_list(array.type):  # scalars: nothing can be ragged
+        found = numbers(kept)
+        return found if width is None else found.reshape(-1, width)
+    if (count[held] != (width or 1)).any():
         raise RecordingError(f"{where}: rows differ in length or are incomplete; record the channel again")
-    if kept.null_count:
-        kept = kept.cast(pa.float64())
-    found = kept.to_numpy(zero_copy_only=False)
+    found = numbers(kept)
     if held.all():
         return found if width is None else found.reshape(-1, width)
     values = np.full((len(array), width or 1), np.nan)
@@ -178,8 +174,8 @@ def patched(array: pa.Array, width: int | None, where: str) -> np.ndarray:
 
 def _even(array: pa.Array) -> bool:
     """Whether all lists have one length."""
-    offsets = array.offsets.to_numpy()
-    return len(offsets) < 2 or bool((np.diff(offsets) == offsets[1] - offsets[0]).all())
+    lengths = counts(array)
+    return not len(lengths) or bool((lengths == lengths[0]).all())
 
 
 def _absent(feature: Feature) -> Issue:

@@ -26,8 +26,16 @@ from gristmill.formats.lerobot.stats_columns import StatsColumns
 from gristmill.formats.lerobot.survey import Survey, absent_cameras, camera_absent, survey
 from gristmill.formats.lerobot.tasks import Tasks, read_tasks
 
-# Metadata that is read; anything else under meta belongs to other tools and is passed on by an export.
-_KNOWN_META = ("info.json", "stats.json", "tasks.jsonl", "tasks.parquet", "episodes.jsonl", "episodes_stats.jsonl")
+# Metadata that is read, or written anew by an export; anything else under meta belongs to other tools.
+_KNOWN_META = (
+    "gristmill.json",
+    "info.json",
+    "stats.json",
+    "tasks.jsonl",
+    "tasks.parquet",
+    "episodes.jsonl",
+    "episodes_stats.jsonl",
+)
 
 
 class LerobotCorpus:
@@ -85,6 +93,7 @@ class LerobotCorpus:
             declared_stats=self._corpus_stats[0],
             info=info.raw,
             unread=unread,
+            tasks=self._tasks.texts,
         )
 
     @cached_property

@@ -16,7 +16,7 @@ from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.layout import PackedPaths
 from gristmill.formats.lerobot.rows import EpisodeRows
 from gristmill.formats.lerobot.salvage import Pattern
-from gristmill.formats.lerobot.tables import RowReader, Run, Table
+from gristmill.formats.lerobot.tables import RowReader, Run, Runs, Table
 
 _OPEN_FILES = 4
 _SIBLINGS = 8  # files that are asked for the pattern of a damaged one
@@ -39,6 +39,12 @@ class DataFile:
         Raises:
             RecordingError: the column that says so cannot be read.
         """
+        if self.reader.whole and self.fit.has("episode_index"):
+            values = self.reader.read(0, self.table.rows)["episode_index"]  # what it read serves its episodes too
+            if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+                runs = Runs()
+                runs.add(values)
+                return runs.close()
         return self.table.runs()
 
 

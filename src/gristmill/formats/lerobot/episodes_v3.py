@@ -10,6 +10,7 @@ import pyarrow as pa
 from gristmill.errors import CorpusError, RecordingError
 from gristmill.finding import Issue, Kind
 from gristmill.formats.lerobot import layout
+from gristmill.formats.lerobot.arrays import column, counts, is_list, is_number, items, numbers
 from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.info import Info
 from gristmill.formats.lerobot.layout import EpisodePaths, PackedPaths, Template
@@ -72,33 +73,35 @@ def _read(files: CorpusFiles, name: str, videos: Sequence[str]) -> pa.Table:
     wanted += [f"videos/{key}/{part}" for key in videos for part in ("from_timestamp", "to_timestamp")]
     table = Table(files.path(name), name)
     try:
-        present = [column for column in wanted if table.schema.get_all_field_indices(column)]
-        if "episode_index" not in present:
+        fields = {
+            name: table.schema.field(at[0]) for name in wanted if (at := table.schema.get_all_field_indices(name))
+        }
+        if "episode_index" not in fields:
             raise RecordingError(f"{name} has no column episode_index")
-        for column in present:
-            kind = table.schema.field(table.schema.get_all_field_indices(column)[0]).type
-            numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-            if not numeric and column != "tasks":
-                raise RecordingError(f"{name}: column {column} is of type {kind}, expected numbers")
-        batches = [b.select([b.schema.get_all_field_indices(c)[0] for c in present]) for b in table.batches(present)]
-        schema = pa.schema([table.schema.field(table.schema.get_all_field_indices(c)[0]) for c in present])
-        return pa.Table.from_batches(batches, schema.remove_metadata())
+        for key, field in fields.items():
+            if key != "tasks" and not is_number(field.type):
+                raise RecordingError(f"{name}: column {key} is of type {field.type}, expected numbers")
+        batches = [
+            batch.select([batch.schema.get_all_field_indices(key)[0] for key in fields])
+            for batch in table.batches(list(fields))
+        ]
+        return pa.Table.from_batches(batches, pa.schema(list(fields.values())).remove_metadata())
     finally:
         table.close()
 
 
 def _rows(files: CorpusFiles, info: Info, table: pa.Table, videos: Sequence[str], issues: list[Issue]) -> EpisodeRows:
-    numbers = _integers(table, "episode_index")
-    sound = np.flatnonzero((numbers >= 0) & (numbers < MAX_FRAMES))
-    if len(sound) < len(numbers):
-        lost = len(numbers) - len(sound)
+    given = _integers(table, "episode_index")
+    sound = np.flatnonzero((given >= 0) & (given < MAX_FRAMES))
+    if len(sound) < len(given):
+        lost = len(given) - len(sound)
         issues.append(
             _issue("schema", "episode_line", f"{lost} rows of {FOLDER} give no episode_index; they were left out")
         )
-    kept, twice = distinct(numbers[sound].tolist(), lambda i: f"row {int(sound[i])} of {FOLDER}")
+    kept, twice = distinct(given[sound].tolist(), lambda i: f"row {int(sound[i])} of {FOLDER}")
     if not kept:
         raise CorpusError(f"{FOLDER} holds no episode with a number; restore it from the dataset's origin")
-    if len(kept) < len(numbers):
+    if len(kept) < len(given):
         table = table.take(pa.array(sound[kept]))
     index = _integers(table, "episode_index")
     rows = EpisodeRows(
@@ -169,8 +172,7 @@ def _packed(
     # A template may give several places one path; what counts is which episodes share a file.
     unique = list(dict.fromkeys(n for n in names if n))
     position = {n: i for i, n in enumerate(unique)}
-    numbers = np.array([position.get(n, -1) for n in names], np.int32)
-    ids = numbers[ids.reshape(-1)]
+    ids = np.array([position.get(n, -1) for n in names], np.int32)[ids.reshape(-1)]
     return PackedPaths(ids, unique, moved), ids  # type: ignore[arg-type]
 
 
@@ -191,17 +193,13 @@ def _task_texts(rows: EpisodeRows, table: pa.Table) -> None:
         rows.issues.append(_issue("schema", "tasks_absent", f"{FOLDER} has no column tasks"))
         rows.tasks = [()] * len(rows)
         return
-    column = table.column("tasks").combine_chunks()
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if not pa.types.is_list(column.type) and not pa.types.is_large_list(column.type):
-        texts, lossy = strings(column.cast(pa.string()))
-        rows.tasks = intern([(t,) if t is not None else () for t in texts])
+    cells = column(table, "tasks")
+    if not is_list(cells.type):
+        texts, lossy = strings(cells.cast(pa.string()))
+        rows.tasks = _grouped(texts, np.ones(len(texts), np.int64))
     else:
-        texts, lossy = strings(column.flatten())
-        counts = column.value_lengths().fill_null(0).to_numpy()
-        stops = np.cumsum(counts).tolist()
-        starts = [0, *stops[:-1]]
-        rows.tasks = intern([tuple(t for t in texts[a:b] if t is not None) for a, b in zip(starts, stops, strict=True)])
+        texts, lossy = strings(items(cells))
+        rows.tasks = _grouped(texts, counts(cells))
     if lossy:
         for row, tasks in enumerate(rows.tasks):
             if any("\ufffd" in t for t in tasks):
@@ -209,11 +207,23 @@ def _task_texts(rows: EpisodeRows, table: pa.Table) -> None:
                 rows.accuse(row, "not_utf8", message, "Write the text anew in UTF-8.", subject=FOLDER)
 
 
+def _grouped(texts: Sequence[str | None], per_row: IntArray) -> list[tuple[str, ...]]:
+    """Each episode's texts, equal tuples being one object. Most episodes have one task, and most share it."""
+    single: dict[str | None, tuple[str, ...]] = {None: ()}
+    if (per_row == 1).all():
+        for text in set(texts) - {None}:
+            single[text] = (text,)  # type: ignore[assignment]
+        return [single[text] for text in texts]
+    stops = np.cumsum(per_row).tolist()
+    starts = [0, *stops[:-1]]
+    return intern([tuple(t for t in texts[a:b] if t is not None) for a, b in zip(starts, stops, strict=True)])
+
+
 def _integers(table: pa.Table, name: str, absent: int = -1) -> IntArray:
     """An integer column, `absent` where it is null or there is none."""
     if name not in table.column_names:
         return np.full(table.num_rows, absent, np.int64)
-    values = table.column(name).to_numpy()
+    values = numbers(column(table, name))
     if values.dtype.kind == "f":
         values = np.where(np.isfinite(values) & (np.abs(values) < 2**62), values, absent)
     return values.astype(np.int64)
@@ -223,7 +233,7 @@ def _floats(table: pa.Table, name: str) -> FloatArray:
     """A column of numbers, NaN where it is null or there is none."""
     if name not in table.column_names:
         return np.full(table.num_rows, np.nan)
-    return table.column(name).to_numpy().astype(np.float64)
+    return numbers(column(table, name)).astype(np.float64)
 
 
 def _issue(check: str, code: str, message: str, subject: str = FOLDER) -> Issue:

@@ -45,7 +45,7 @@ class Info:
 
     def digest(self) -> str:
         """Digest of what bears on every episode; totals and splits do not, for they grow with the corpus."""
-        shape = [(f.key, f.dtype, f.shape, f.flat_names[0]) for f in self.features]
+        shape = [(f.key, f.dtype, f.shape, f.flat_names[0] if f.kind == "number" else ()) for f in self.features]
         return text_digest((self.version, repr(self.rate_hz), self.robot_type, repr(shape)))
 
 

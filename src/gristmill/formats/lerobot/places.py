@@ -63,11 +63,11 @@ class Finder:
 
     def _try(self, path: str, place: Place) -> DataFile | None:
         try:
-            if self._files.exists(path):
+            if path:
                 return self._files.get(path)
-            place.lost = f"{path} is missing" if path else "the metadata names no data file"
+            place.lost = "the metadata names no data file"
         except RecordingError as error:
-            place.lost = str(error)
+            place.lost = str(error) if self._files.exists(path) else f"{path} is missing"
         return None
 
     def _own(self, row: int, file: DataFile, runs: Sequence[Run], place: Place) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gristmill.errors import RecordingError
+from gristmill.formats.lerobot.arrays import counts, is_list, is_number, items, numbers
 from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.stats import Stats
 from gristmill.formats.lerobot.tables import Table
@@ -19,7 +20,7 @@ from gristmill.types import IntArray
 
 _PREFIX = "stats/"
 _BLOCK_ROWS = 512  # read and kept at once
-_DIGEST_ROWS = 8192
+_DIGEST_ROWS = 2048
 _SMALL_GROUP = 64  # rows
 _MAX_GROUP_BYTES = 64 << 20
 _STEP, _FACTORS = np.uint64(0x9E3779B97F4A7C15), (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -41,20 +42,11 @@ class StatsColumns:
         self._file = -1  # of the stream
         self._stream: Iterator[tuple[int, dict[str, pa.Array]]] = iter(())
         self._first = self._stop = 0  # rows of the file in the block
-        self._arrays: dict[str, np.ndarray | pa.Array] = {}
+        self._block: dict[str, dict[str, np.ndarray | pa.Array]] = {}  # feature -> statistic -> column
 
     def of(self, row: int) -> Stats:
         """Feature -> statistic -> values; empty where none can be read."""
-        found: dict[str, dict[str, np.ndarray]] = {}
-        if not self._load(row):
-            return found
-        at = int(self._places[1][row]) - self._first
-        for name, values in self._arrays.items():
-            feature, _, stat = name[len(_PREFIX) :].rpartition("/")
-            one = values[at] if isinstance(values, np.ndarray) else _one(values[at].as_py())
-            if one is not None:
-                found.setdefault(feature, {})[stat] = one
-        return found
+        return _Row(self._block, int(self._places[1][row]) - self._first) if self._load(row) else {}
 
     def problem(self, row: int) -> str:
         """Nothing: what makes these columns unreadable loses the episodes themselves."""
@@ -134,7 +126,10 @@ class StatsColumns:
                 self._file = -1
                 return False
             self._first, columns = read
-            self._arrays = {name: _array(column) for name, column in columns.items()}
+            self._block = {}
+            for name, column in columns.items():
+                feature, _, statistic = name[len(_PREFIX) :].rpartition("/")
+                self._block.setdefault(feature, {})[statistic] = _array(column)
             self._stop = self._first + len(next(iter(columns.values()), ()))
         return True
 
@@ -160,46 +155,52 @@ class StatsColumns:
             table.close()
 
 
-def _begin(column: pq.ColumnChunkMetaData) -> int:
-    """Where a column chunk's first page lies."""
-    return column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset
+class _Row(Mapping[str, Mapping[str, np.ndarray]]):
+    """One episode's statistics, taken out of the block feature by feature."""
+
+    def __init__(self, block: Mapping[str, Mapping[str, np.ndarray | pa.Array]], at: int) -> None:
+        self._block = block
+        self._at = at
+
+    def __getitem__(self, feature: str) -> Mapping[str, np.ndarray]:
+        cells = {name: _cell(column, self._at) for name, column in self._block[feature].items()}
+        return {name: cell for name, cell in cells.items() if cell is not None}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._block)
+
+    def __len__(self) -> int:
+        return len(self._block)
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-
-
-def _array(column: pa.Array) -> np.ndarray | pa.Array:
-    """The column as an array (rows, *shape), or as it is when its rows differ in shape."""
-    shape = [len(column)]
-    inner = column
-    while _is_list(inner.type):
-        counts = _counts(inner)
-        if not len(counts) or (counts != counts[0]).any():
-            return column
-        shape.append(int(counts[0]))
-        inner = inner.flatten()
-    if not _is_number(inner.type) or inner.null_count:
-        return column
-    return inner.to_numpy(zero_copy_only=False).reshape(shape)
-
-
-def _one(value: object) -> np.ndarray | None:
+def _cell(column: np.ndarray | pa.Array, at: int) -> np.ndarray | None:
+    if isinstance(column, np.ndarray):
+        return column[at]
+    value = column[at].as_py()
     try:
         return None if value is None else np.asarray(value, np.float64)
     except (TypeError, ValueError):
         return None
 
 
-def _counts(lists: pa.Array) -> IntArray:
-    """Items of each list, 0 for null."""
-    if pa.types.is_fixed_size_list(lists.type):
-        return np.where(lists.is_valid().to_numpy(zero_copy_only=False), lists.type.list_size, 0)
-    return np.nan_to_num(lists.value_lengths().to_numpy(zero_copy_only=False)).astype(np.int64)
+def _begin(column: pq.ColumnChunkMetaData) -> int:
+    """Where a column chunk's first page lies."""
+    return column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset
+
+
+def _array(column: pa.Array) -> np.ndarray | pa.Array:
+    """The column as an array (rows, *shape), or as it is when its rows differ in shape."""
+    shape = [len(column)]
+    inner = column
+    while is_list(inner.type):
+        lengths = counts(inner)
+        if not len(lengths) or (lengths != lengths[0]).any():
+            return column
+        shape.append(int(lengths[0]))
+        inner = items(inner)
+    if not is_number(inner.type) or inner.null_count:
+        return column
+    return numbers(inner).reshape(shape)
 
 
 def _hashes(column: pa.Array, seed: np.uint64) -> np.ndarray:
@@ -207,14 +208,14 @@ def _hashes(column: pa.Array, seed: np.uint64) -> np.ndarray:
     rows = len(column)
     count = np.ones(rows, np.int64)
     inner = column
-    while _is_list(inner.type):
-        steps = np.concatenate(([0], np.cumsum(_counts(inner))))
+    while is_list(inner.type):
+        steps = np.concatenate(([0], np.cumsum(counts(inner))))
         stops = np.cumsum(count)
         count = steps[stops] - steps[stops - count]
-        inner = inner.flatten()
-    if not _is_number(inner.type) or not rows:
+        inner = items(inner)
+    if not is_number(inner.type) or not rows:
         return np.zeros(rows, np.uint64)
-    bits = inner.to_numpy(zero_copy_only=False).astype(np.float64).view(np.uint64)
+    bits = numbers(inner).astype(np.float64).view(np.uint64)
     if (count == count[0]).all():
         bits = bits.reshape(rows, -1)
         return _mix(bits, np.arange(bits.shape[1]), seed).sum(axis=1, dtype=np.uint64)

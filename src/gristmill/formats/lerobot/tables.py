@@ -32,6 +32,37 @@ class Run(NamedTuple):
     stop: int
 
 
+class Runs:
+    """Collects runs from a column of `episode_index` that comes in pieces."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._found: dict[int, list[Run]] = {}
+        self._last: int | None = None
+        self._begin = 0
+
+    def add(self, values: np.ndarray) -> None:
+        """Take in the next rows."""
+        if not len(values):
+            return
+        edges = np.flatnonzero(values[1:] != values[:-1]) + 1
+        for edge, value in zip([0, *edges.tolist()], [values[0].item(), *values[edges].tolist()], strict=True):
+            if value != self._last:
+                self._end(self.rows + edge)
+                self._last = value
+        self.rows += len(values)
+
+    def close(self) -> dict[int, list[Run]]:
+        """All runs by episode, in row order."""
+        self._end(self.rows)
+        return self._found
+
+    def _end(self, row: int) -> None:
+        if self._last is not None and row > self._begin:
+            self._found.setdefault(self._last, []).append(Run(self._begin, row))
+        self._begin = row
+
+
 class Table:
     """One parquet file.
 
@@ -48,14 +79,15 @@ class Table:
         self.name = name
         self.salvaged = False
         try:
-            self.file = _open(path)
+            self._source: pa.NativeFile = pa.OSFile(str(path), "rb")
+            self.file = _open(self._source)
         except (pa.ArrowException, OSError) as error:
             reason = one_line(error)
             source = salvage.recover(path, pattern()) if pattern is not None else None
             if source is None:
                 raise RecordingError(f"{name} cannot be read ({reason}); restore it from its origin") from None
             self.salvaged = True
-            self.file = _open(source)
+            self._source, self.file = source, _open(source)
         meta = self.file.metadata
         self.schema = self.file.schema_arrow
         self.rows = meta.num_rows
@@ -121,32 +153,22 @@ class Table:
         at = self.schema.get_field_index("episode_index")
         if at < 0 or not pa.types.is_integer(self.schema.field(at).type):
             raise RecordingError(f"{self.name} has no integer column episode_index; write the file anew")
-        found: dict[int, list[Run]] = {}
-        last, begin, row = None, 0, 0
+        runs = Runs()
         try:
-            for batch in self.batches(["episode_index"], rows=1 << 16):
+            for batch in self.batches(["episode_index"]):
                 values = dense(batch.column("episode_index"), None)
                 if values is None:
                     raise RecordingError(f"{self.name}: episode_index has empty cells; write the file anew")
-                if not len(values):
-                    continue
-                edges = np.flatnonzero(values[1:] != values[:-1]) + 1
-                for edge, value in zip([0, *edges.tolist()], [values[0], *values[edges]], strict=True):
-                    if last is not None and value != last:
-                        found.setdefault(int(last), []).append(Run(begin, row + edge))
-                        begin = row + edge
-                    last = value
-                row += len(values)
+                runs.add(values)
         except RecordingError:
-            if not row:
+            if not runs.rows:
                 raise
-        if last is not None:
-            found.setdefault(int(last), []).append(Run(begin, row))
-        return found
+        return runs.close()
 
     def close(self) -> None:
         """Let go of the file."""
         self.file.close()
+        self._source.close()
 
 
 class RowReader:
@@ -163,6 +185,11 @@ class RowReader:
         self._window: dict[str, Rows] = {}
         self._first = self._stop = -1  # rows in the window
         self._broken: dict[int, int] = {}  # row group -> first row in it that cannot be read
+
+    @property
+    def whole(self) -> bool:
+        """Whether the table is so short that one read holds it."""
+        return 0 < self._table.rows <= self._batch_rows
 
     def read(self, start: int, stop: int) -> dict[str, Rows]:
         """Rows start..stop (at least one) of every planned column; see `settle` for those that are not plain arrays.
@@ -234,7 +261,7 @@ def one_line(error: BaseException) -> str:
     return text[0][:160].rstrip(".")
 
 
-def _open(source: Path | pa.NativeFile) -> pq.ParquetFile:
+def _open(source: pa.NativeFile) -> pq.ParquetFile:
     return pq.ParquetFile(source, buffer_size=_BUFFER_BYTES, pre_buffer=False)
 
 

@@ -45,10 +45,10 @@ def check_numbering(
         values = columns.get(key)
         if values is None or not len(values):
             continue
-        begin = 0 if key == "frame_index" else int(values[0]) if values[0] == values[0] else 0
-        if np.array_equal(values, count(len(values)) + begin if begin else count(len(values))):
-            continue
-        yield _hole(episode, key, values, begin)
+        begin = 0 if key == "frame_index" or not np.isfinite(values[0]) else int(values[0])
+        wanted = count(len(values)) + begin if begin else count(len(values))
+        if not (values == wanted).all():
+            yield _hole(episode, key, values, begin)
     index = columns.get("index")
     if index is None or not len(index) or not np.isfinite(index[0]):
         return
