@@ -14,6 +14,8 @@ from gristmill.finding import Finding, Kind
 from gristmill.visible import visible
 
 STYLE = {Kind.DEFECT: "bold red", Kind.RISK: "yellow", Kind.TRAIT: "cyan"}
+_OF_ONE_CHECK = 3  # sentences of one check that are worth reading; the rest is counted
+_NAMED = 12  # episodes named in a row
 _RUN = 6  # consecutive numbers that are worth a range
 _ORDER = {Kind.DEFECT: 0, Kind.RISK: 1, Kind.TRAIT: 2}
 
@@ -130,30 +132,50 @@ def _measure(f: Finding) -> str:
 
 
 def _sentences(out: Any, result: Audit, every: bool, shown: int) -> None:
+    """The worst findings as sentences, a few of each check, with what to do after the last of them."""
     from rich.text import Text
 
     ordered = sorted((*result.corpus_findings, *result.findings), key=lambda f: _ORDER[f.kind])
-    chosen = ordered if every else ordered[:shown]
-    last_fix = ""
-    for f in chosen:
-        line = Text("\n")
-        line.append(str(f.kind), style=STYLE[f.kind])
-        line.append(f" {f.check}: {visible(f.message)}")
-        if f.fix and f.fix != last_fix:
-            line.append(f"\n    -> {visible(f.fix)}", style="dim")
-            last_fix = f.fix
-        out.print(line, end="")
+    groups: dict[tuple[Kind, str, str], list[Finding]] = {}
+    for f in ordered:
+        groups.setdefault((f.kind, f.check, f.fix), []).append(f)
+    printed = 0
+    for (kind, check, fix), members in groups.items():
+        said = members if every else members[: min(_OF_ONE_CHECK, shown - printed)]
+        for f in said:
+            line = Text("\n")
+            line.append(str(kind), style=STYLE[kind])
+            line.append(f" {check}: {visible(f.message)}")
+            out.print(line, end="")
+        if said:
+            rest = members[len(said) :]
+            if rest:
+                out.print(f"\n    and {len(rest)} more like it{_episodes(result, rest)}", end="")
+            out.print(Text(f"\n    -> {visible(fix)}", style="dim"), end="")
+        printed += len(said)
     out.print()
-    if len(chosen) < len(ordered):
-        out.print(f"\n... and {len(ordered) - len(chosen)} more: --all prints them, --json and --report hold them.")
+    if printed < len(ordered):
+        out.print("\n--all prints every finding; --json and --report hold them too.")
+
+
+def _episodes(result: Audit, findings: Sequence[Finding]) -> str:
+    """`, in episodes 3, 7, 9, ...`: where some findings are."""
+    numbers = list(dict.fromkeys(int(result.index[f.row]) for f in findings if f.row is not None))
+    if not numbers:
+        return ""
+    more = ", ..." if len(numbers) > _NAMED else ""
+    return ", in episodes " + ", ".join(map(str, numbers[:_NAMED])) + more
 
 
 def _not_checked(out: Any, result: Audit) -> None:
     if not result.not_checked:
         return
     out.print("\nNot checked", style="bold")
+    alike: dict[tuple[str, str], list[str]] = {}
     for item in result.not_checked:
-        out.print(visible(f"  {item.check}: {item.scope}: {item.reason}"))
+        alike.setdefault((item.scope, item.reason), []).append(item.check)
+    for (scope, reason), checks in alike.items():
+        out.print(visible(f"  {', '.join(checks)}: {scope}: {reason}"))
 
 
 def _verdict(out: Any, result: Audit) -> None:
