@@ -151,6 +151,7 @@ class GroupExport:
                 "gristmill/stop_frame": span.stop,
                 "gristmill/split": span.split,
                 "gristmill/weight": span.weight,
+                "gristmill/encoded_cameras": ",".join(span.reencode),
             },
         )
         self.frames += len(rows)
