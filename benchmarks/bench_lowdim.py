@@ -1,0 +1,171 @@
+"""Frames a CPU-second through all low-dimensional checks: from arrays in memory to finding objects.
+
+    python benchmarks/bench_lowdim.py [--episodes N] [--profile]
+
+Every check that opens no video file measures every episode, columns are built, and every check judges. The
+last line is one JSON object. Figures are for 200-frame episodes with 12 dimensions (6 of the state and 6 of
+the action) and with 24; content digests are counted separately, because the reader takes them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gristmill import plugins
+from gristmill.check import Column, Measured
+from gristmill.digest import values_digest
+from gristmill.embodiment import Embodiment
+from gristmill.episode import Episode
+from gristmill.finding import Event, Finding
+from gristmill.manifest import Events, Manifest
+from gristmill.testing import facts_of, make_episode, reaching
+
+FRAMES = 200
+NAMES = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper")
+
+
+def episodes_of(count: int, dims: int) -> list[Episode]:
+    """Reaching motions with a gripper that closes and opens; every hundredth episode is broken."""
+    made: list[Episode] = []
+    card: Embodiment | None = None  # a corpus has one
+    for i in range(count):
+        e = reaching(i, frames=FRAMES, dims=dims)
+        state, action = e.channels["observation.state"].values.copy(), e.channels["action"].values.copy()
+        turn = np.clip((np.arange(FRAMES) - 80) / 10, 0, 1) - np.clip((np.arange(FRAMES) - 150) / 10, 0, 1)
+        state[:, 5], action[:, 5] = np.round(0.9 * turn, 3), turn
+        if i % 100 == 50:
+            state[60, 2] += 0.5
+        names = NAMES + tuple(f"second_{n}" for n in NAMES[: dims - 6])
+        made.append(
+            make_episode(
+                state=state,
+                action=action,
+                names=names,
+                index=i,
+                embodiment=card,
+                times_s=(np.arange(FRAMES) / 30).astype(np.float32).astype(np.float64),
+                extra={"next.reward": ("reward", np.zeros((FRAMES, 1), np.float32))},
+            )
+        )
+        card = made[0].embodiment
+    return made
+
+
+def measure(checks: Sequence[Any], episodes: Sequence[Episode]) -> list[list[Measured]]:
+    """What each check measures of each episode, checks inside, as a worker would do it."""
+    table: list[list[Measured]] = [[] for _ in checks]
+    rows = [(check.measure, cells.append) for check, cells in zip(checks, table, strict=True)]
+    for episode in episodes:
+        for run, keep in rows:
+            keep(run(episode))
+        episode.derived.clear()
+    return table
+
+
+def manifest_of(check: Any, episodes: Sequence[Episode], measured: Sequence[Measured], facts, digests) -> Manifest:
+    """The columns that a check judges."""
+    events: list[Event] = []
+    rows: list[int] = []
+    for row, m in enumerate(measured):
+        if m.events:
+            events += m.events
+            rows += [row] * len(m.events)
+    return Manifest(
+        facts=facts,
+        embodiment=episodes[0].embodiment,
+        issues=(),
+        index=np.arange(len(episodes)),
+        ids=[e.id for e in episodes],
+        length=np.array([e.length for e in episodes]),
+        tasks=[e.tasks for e in episodes],
+        cells={column.name: cells_of(column, measured, facts) for column in check.columns},
+        measured=np.ones(len(episodes), bool),
+        unknown=tuple(m.unknown for m in measured),
+        events=Events(
+            row=np.array(rows, np.int64),
+            start_s=np.array([e.start_s for e in events]),
+            end_s=np.array([e.end_s for e in events]),
+            strength=np.array([e.strength for e in events]),
+            channel=[e.channel for e in events],
+            camera=[e.camera for e in events],
+            detail=[e.detail for e in events],
+        ),
+        values_digest=digests,
+        camera_digests={},
+        elsewhere={},
+    )
+
+
+def cells_of(column: Column, measured: Sequence[Measured], facts) -> np.ndarray:
+    cells = [m.values.get(column.name) for m in measured]
+    if column.type == "text":
+        return np.array([*cells, None], object)[:-1]
+    if column.per == "episode":
+        return np.array([np.nan if c is None else c for c in cells], np.float64)
+    width = len(facts.dims) if column.per == "dim" else len(facts.cameras)
+    missing = np.full(width, np.nan)
+    return np.array([missing if c is None else c for c in cells], np.float64).reshape(len(cells), width)
+
+
+def run(checks: Sequence[Any], episodes: Sequence[Episode]) -> dict[str, Any]:
+    facts = facts_of(episodes)
+    start = time.process_time()
+    digests = [values_digest(e.channels, e.rate_hz) for e in episodes]
+    digested = time.process_time()
+    table = measure(checks, episodes)
+    measured = time.process_time()
+    findings: list[Finding] = []
+    for check, cells in zip(checks, table, strict=True):
+        findings += check.judge(manifest_of(check, episodes, cells, facts, digests))
+    judged = time.process_time()
+    frames = sum(e.frames for e in episodes)
+    return {
+        "frames_per_cpu_s": round(frames / (judged - digested)),
+        "with_digests": round(frames / (judged - start)),
+        "measure_us_per_episode": round((measured - digested) / len(episodes) * 1e6, 1),
+        "judge_us_per_episode": round((judged - measured) / len(episodes) * 1e6, 1),
+        "findings": len(findings),
+    }
+
+
+def profile(names: Sequence[str], checks: Sequence[Any], episodes: Sequence[Episode]) -> None:
+    """Prints what each check adds, in the order in which they run (the first one to ask pays for shared work)."""
+    total = dict.fromkeys(names, 0.0)
+    for episode in episodes:
+        for name, check in zip(names, checks, strict=True):
+            start = time.thread_time()
+            check.measure(episode)
+            total[name] += time.thread_time() - start
+        episode.derived.clear()
+    for name, seconds in sorted(total.items(), key=lambda item: -item[1]):
+        print(f"{seconds / len(episodes) * 1e6:8.1f} us  {name}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--episodes", type=int, default=2000)
+    parser.add_argument("--profile", action="store_true")
+    options = parser.parse_args()
+    loaded = {name: plugins.load("checks", name)() for name in plugins.names("checks")}
+    chosen = {name: check for name, check in loaded.items() if not check.reads.cameras}
+    names, checks = list(chosen), list(chosen.values())
+    result: dict[str, Any] = {"bench": "lowdim", "checks": len(checks), "frames_per_episode": FRAMES}
+    for dims in (6, 12):
+        episodes = episodes_of(options.episodes, dims)
+        measure(checks, episodes[:50])  # first calls import and fill caches
+        if options.profile:
+            profile(names, checks, episodes)
+        best = max((run(checks, episodes) for _ in range(3)), key=lambda r: r["frames_per_cpu_s"])
+        result[f"dims_{2 * dims}"] = best
+        print(f"{2 * dims} dimensions: {best}")
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

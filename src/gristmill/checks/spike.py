@@ -1,0 +1,111 @@
+"""Single samples that the joint cannot have reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gristmill import robust
+from gristmill.check import Column, Measured, Reads, measuring
+from gristmill.episode import Episode
+from gristmill.finding import Event, Finding, Kind
+from gristmill.grouping import by_channel
+from gristmill.layout import layout_of_dims
+from gristmill.manifest import Manifest, finding
+from gristmill.motion import Motion, motion_of
+
+_MOST = 8  # spikes kept of one dimension
+# Jumps below this share of the episode's own range are not looked at closely; it only saves time.
+_LOOKED_AT = 0.03
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spike:
+    """Does a single sample stand out from both its neighbours?
+
+    A one-sample glitch leaves a dimension and comes back at once. Its height is the distance to the cubic through
+    the two samples before and the two after, which smooth motion follows however fast it is; from it, one and a
+    half times the largest step close by is taken, so that a trembling hand or a sharp turn explains itself.
+    What remains is compared with the dimension's range over the corpus. It must exceed a few steps of the
+    sensor's resolution, so that a coarse sensor does not spike by one count, and a small share of what the other
+    joints travel, so that the hum of a joint at rest does not count either. A step that stays is no spike, and a
+    missing stretch of time is none either.
+    """
+
+    version: ClassVar[int] = 1
+    reads: ClassVar[Reads] = Reads(motion=True)
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("range", per="dim", about="second largest minus second smallest value, in the dimension's unit"),
+    )
+    fix: ClassVar[str] = (
+        "Replace the sample by the mean of its neighbours or trim around it; check the cable and the encoder."
+    )
+    source: ClassVar[str] = (
+        "Interpolation residual against a local scale, as in the identifier of Hampel (1974). A rule of 30 times the "
+        "median step flags a tenth of good human demonstrations at 10 Hz, so nearby steps are the yardstick."
+    )
+
+    explained: float = measuring(1.5)  # how many of the largest nearby steps the neighbours explain
+    counts: float = measuring(5.0)  # steps of the sensor's resolution that are no spike
+    min_height: float = 0.045  # share of the dimension's range over the corpus
+    min_of_widest: float = 0.005  # and of the widest range among its peers: arm joints, hand joints or grippers
+
+    def measure(self, episode: Episode) -> Measured:
+        """Samples that reverse at once; strength is the height that nearby motion does not explain."""
+        motion = motion_of(episode)
+        if motion.frames < 4:
+            return Measured(unknown="fewer than 4 samples")
+        reach = (_LOOKED_AT * motion.range) ** 2
+        rows = np.flatnonzero(motion.turns.min(axis=1) < -reach)
+        events = [e for row in rows.tolist() for e in self._of_dim(motion, row, float(reach[row]))]
+        return Measured({"range": motion.range}, events)
+
+    def judge(self, manifest: Manifest) -> Iterator[Finding]:
+        """Heights above `min_height` of the range that the dimension has over the corpus."""
+        if not len(manifest.events):
+            return
+        floor = self._floors(manifest)
+        limit = np.array([floor.get(str(c), np.inf) for c in manifest.events.channel])
+        for group in by_channel(manifest.events, manifest.events.strength > limit):
+            least = floor[str(group.channel)]
+            yield finding(
+                self,
+                Kind.DEFECT,
+                group.row,
+                f"{group.channel} jumps by {group.strongest:.3g} for one sample {group.when} and comes straight back; "
+                f"beyond nearby motion at most {least:.3g} ({self.min_height:.1%} of its range) is allowed, "
+                "and a policy that copies it commands a jerk",
+                channel=group.channel,
+                spans_s=group.spans_s,
+                measured=group.strongest,
+                threshold=least,
+            )
+
+    def _floors(self, manifest: Manifest) -> dict[str, float]:
+        """Smallest height of each dimension that is a spike, by label."""
+        layout = layout_of_dims(manifest.dims, manifest.embodiment)
+        wide = robust.quantile(manifest["range"], 0.9)
+        floor = self.min_height * wide
+        floor = np.fmax(floor, self.min_of_widest * layout.widest(np.nan_to_num(wide)))
+        return dict(zip(layout.labels, floor.tolist(), strict=False))
+
+    def _of_dim(self, motion: Motion, row: int, reach: float) -> list[Event]:
+        values = motion.values[row].astype(np.float64)
+        # Straight on beyond the ends, so that samples next to them can be judged as well.
+        values = np.concatenate([[2 * values[0] - values[1]], values, [2 * values[-1] - values[-2]]])
+        steps = np.diff(values)
+        at = np.flatnonzero(motion.turns[row] < -reach) + 2  # the samples in `values`
+        height = np.abs(values[at] - (4 * (values[at - 1] + values[at + 1]) - values[at - 2] - values[at + 2]) / 6)
+        nearby = np.abs([steps[at - 2], steps[at + 1], (steps[at - 1] + steps[at]) / 2]).max(axis=0)
+        beyond = height - self.explained * nearby
+        beyond[height < self.counts * float(motion.resolution[row])] = 0
+        order = np.argsort(-beyond, kind="stable")[:_MOST]
+        label = motion.layout.labels[row]
+        return [
+            Event(*motion.clock.span_s(int(at[i]) - 1, int(at[i])), float(beyond[i]), label)
+            for i in order.tolist()
+            if beyond[i] > 0
+        ]

@@ -1,0 +1,141 @@
+"""Times that jump, repeat or run backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gristmill.check import Column, Measured, Reads
+from gristmill.clock import Clock
+from gristmill.episode import Episode
+from gristmill.finding import Event, Finding, Kind, Span
+from gristmill.grouping import Group, by_channel, strongest
+from gristmill.manifest import Manifest, finding
+from gristmill.motion import motion_of
+
+_LATE = 1.5  # an interval of so many periods lacks a sample; less is jitter, which has its own check
+_HUGE_S = 1e9  # beyond this, a time is no time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timestamps:
+    """Do the times of an episode go forward without holes?
+
+    Intervals are taken within one episode only, never across the border of two. An interval that lacks samples
+    is a gap: what a policy sees as one step was several. Times that repeat or go backwards cannot be looked up.
+    Gaps of a single sample are a risk, longer ones a defect.
+    """
+
+    version: ClassVar[int] = 1
+    reads: ClassVar[Reads] = Reads(motion=True, channels=True)
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("missing_s", unit="s", about="time missing in all gaps together"),
+        Column("repeated", "int", about="intervals of zero length"),
+        Column("backward", "int", about="intervals that go backwards or are not finite"),
+    )
+    fix: ClassVar[str] = (
+        "Split the episode at the gap, or fill short gaps by holding the last sample and mark what was filled; "
+        "sort or drop episodes whose times are out of order."
+    )
+    source: ClassVar[str] = (
+        "LeRobot looks frames up by time within 1e-4 s; 0.1 s is a tenth of a reach and three frames of 30 Hz video."
+    )
+
+    min_gap_s: float = 0.1  # missing time from which on a gap is a defect
+    min_gap_samples: float = 1.5  # and missing samples
+
+    def measure(self, episode: Episode) -> Measured:
+        """Gaps, repeats and reversals of every clock; strength is the missing, 0 or reversed time in seconds."""
+        motion = motion_of(episode)
+        if len(motion.clock.times_s) < 2:
+            return Measured(unknown="fewer than 2 samples")
+        missing, repeated, backward = 0.0, 0, 0
+        events: list[Event] = []
+        seen = [motion.clock.times_s]
+        clocks: list[tuple[str | None, Clock]] = [(None, motion.clock)]
+        for channel in episode.channels.values():
+            if not any(channel.times_s is times for times in seen):
+                seen.append(channel.times_s)
+                clocks.append((channel.key, Clock(channel.times_s, episode.rate_hz)))
+        for key, clock in clocks:
+            ordered = clock.ordered_s
+            if not len(ordered) or (ordered[0] > 0 and ordered[-1] < _LATE * clock.period_s):
+                continue
+            intervals = clock.intervals_s
+            late = (intervals >= _LATE * clock.period_s) & (intervals < _HUGE_S)
+            missing += float((intervals[late] - clock.period_s).sum())
+            repeated += int(np.count_nonzero(intervals == 0))
+            backward += int(np.count_nonzero(~(intervals >= 0)))
+            events += _events(clock, key)
+        return Measured({"missing_s": missing, "repeated": repeated, "backward": backward}, strongest(events))
+
+    def judge(self, manifest: Manifest) -> Iterator[Finding]:
+        """Every gap, repeat and reversal, by kind."""
+        events = manifest.events
+        detail = np.array(events.detail, dtype=object)
+        period_s = 1 / manifest.facts.rate_hz if manifest.facts.rate_hz > 0 else 0.0
+        gap = detail == "gap"
+        long = gap & (events.strength >= max(self.min_gap_s, self.min_gap_samples * period_s))
+        for group in by_channel(events, long):
+            yield self._gap(manifest, group, Kind.DEFECT, "time_gap")
+        for group in by_channel(events, gap & ~long):
+            yield self._gap(manifest, group, Kind.RISK, "dropped_frames")
+        for code, column in (("order", "backward"), ("duplicate", "repeated")):
+            for group in by_channel(events, detail == code):
+                count = int(manifest[column][group.row])
+                what = "run backwards or are not finite" if code == "order" else "repeat"
+                yield finding(
+                    self,
+                    Kind.DEFECT,
+                    group.row,
+                    f"times of {_what(manifest, group)} {what} {count} time{'s' if count > 1 else ''}, first "
+                    f"{_first(group.spans_s)} (allowed: 0); frames cannot be looked up by such times",
+                    channel=group.channel,
+                    spans_s=group.spans_s,
+                    code=code,
+                    measured=count,
+                    threshold=0,
+                    unit="intervals",
+                )
+
+    def _gap(self, manifest: Manifest, group: Group, kind: Kind, code: str) -> Finding:
+        missing = float(group.strengths.sum())
+        return finding(
+            self,
+            kind,
+            group.row,
+            f"{missing:.2f} s are missing {group.when} in {_what(manifest, group)}; from {self.min_gap_s:g} s on "
+            "it is a gap, and a policy learns to jump over it in one step",
+            channel=group.channel,
+            spans_s=group.spans_s,
+            code=code,
+            measured=missing,
+            threshold=self.min_gap_s,
+            unit="s",
+        )
+
+
+def _events(clock: Clock, key: str | None) -> Iterator[Event]:
+    times, intervals = clock.times_s, clock.intervals_s
+    late = intervals >= _LATE * clock.period_s
+    for i in np.flatnonzero(late | ~(intervals > 0)).tolist():
+        a, b = float(times[i]), float(times[i + 1])
+        if not (abs(a) < _HUGE_S and abs(b) < _HUGE_S):
+            at = i * clock.period_s
+            yield Event(at, at + clock.period_s, clock.period_s, key, None, "order")
+        elif b > a:
+            yield Event(a, b, b - a - clock.period_s, key, None, "gap")
+        else:
+            yield Event(b, a, a - b, key, None, "order" if b < a else "duplicate")
+
+
+def _what(manifest: Manifest, group: Group) -> str:
+    where = manifest.where(group.row)
+    return f"{group.channel} in {where}" if group.channel else where
+
+
+def _first(spans_s: tuple[Span, ...]) -> str:
+    return f"at {min(a for a, _ in spans_s):.2f} s"

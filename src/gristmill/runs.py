@@ -1,0 +1,33 @@
+"""Runs: stretches of a mask that are true without a break."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gristmill.types import IntArray, Mask
+
+
+def runs_of(mask: Mask, shortest: int = 1) -> list[tuple[int, int]]:
+    """(start, stop) of every run of at least `shortest` true cells of a 1-D mask; stop is exclusive."""
+    edges = np.flatnonzero(np.diff(mask, prepend=False, append=False))
+    starts, stops = edges[::2].tolist(), edges[1::2].tolist()
+    return [(a, b) for a, b in zip(starts, stops, strict=True) if b - a >= shortest]
+
+
+def widened(mask: Mask, before: int, after: int) -> Mask:
+    """A 1-D mask whose every run begins `before` cells earlier and ends `after` cells later."""
+    grown = np.zeros_like(mask)
+    for start, stop in runs_of(mask):
+        grown[max(0, start - before) : stop + after] = True
+    return grown
+
+
+def longest(mask: Mask) -> int:
+    """Length of the longest run."""
+    return max((b - a for a, b in runs_of(mask)), default=0)
+
+
+def ranks(count: int, share: float) -> IntArray:
+    """Positions of the lower and upper `share` in `count` sorted values."""
+    low = round(share * (count - 1))
+    return np.array([low, count - 1 - low], np.intp)
