@@ -31,7 +31,9 @@ class Cost:
     output: str
 
 
-def run(command: list[str], *, cwd: Path | None = None, env: dict[str, str] | None = None, memory: bool = False) -> Cost:
+def run(
+    command: list[str], *, cwd: Path | None = None, env: dict[str, str] | None = None, memory: bool = False
+) -> Cost:
     """Run `command` to its end; memory is sampled only when asked, for sampling costs CPU."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     _reap()

@@ -30,7 +30,7 @@ def command(out: Path, episodes: int, seed: int, jobs: int | None, quiet: bool) 
         if not (clean / "meta" / "info.json").exists():
             generate(clean, episodes=episodes, seed=seed, jobs=jobs, progress=progress)
         if not (spoilt / "meta" / "info.json").exists():
-            inject(clean, spoilt, faults=["all"], share=0.4, seed=seed, truth=truth)
+            inject(clean, spoilt, share=0.4, seed=seed, truth=truth, progress=progress)
         project = Project.open(spoilt, store=out / "store")
         done = project.curate(dataset, overwrite=True, jobs=jobs, progress=progress)
         audit_json.write(done.audits[0], found)
@@ -50,7 +50,7 @@ def _planted(truth: Path, found: Path) -> None:
     from gristmill.synth.scoring import score
 
     planted = orjson.loads(truth.read_bytes())
-    result = score(orjson.loads(found.read_bytes()), planted["faults"])
+    result = score(orjson.loads(found.read_bytes()), planted["planted"])
     hits = sum(t.hits for t in result.by_fault.values())
     total = sum(t.planted for t in result.by_fault.values())
     click.echo(

@@ -13,7 +13,7 @@ from gristmill.cli import _options
 @click.argument("corpus", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder of the copy.")
 @click.option("--faults", required=True, help="Comma-separated names, or `all`.")
-@click.option("--severity", type=float, default=None, help="How strong; each fault's default is in its docs.")
+@click.option("--severity", type=float, default=None, help="A factor on each fault's default severity.")
 @click.option("--share", type=click.FloatRange(0, 1), default=0.3, show_default=True, help="Share of the episodes.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--truth", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File of the truth.")
@@ -28,7 +28,11 @@ def command(
     from gristmill.cli._progress import progress_bar
     from gristmill.synth import inject
 
-    names = [name.strip() for name in faults.split(",") if name.strip()]
-    with progress_bar(quiet):
-        inject(corpus, out, faults=names, severity=severity, share=share, seed=seed, truth=truth)
-    click.echo(f"corpus: {out}\ntruth: {truth}")
+    names = None if faults == "all" else [name.strip() for name in faults.split(",") if name.strip()]
+    with progress_bar(quiet) as progress:
+        told = inject(
+            corpus, out, faults=names, severity=severity, share=share, seed=seed, truth=truth, progress=progress
+        )
+    for entry in told["skipped"]:
+        click.echo(f"not planted: {entry['fault']}: {entry['reason']}")
+    click.echo(f"{len(told['planted'])} faults planted in {out}\ntruth: {truth}")

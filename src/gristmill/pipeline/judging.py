@@ -45,9 +45,7 @@ def judge(store: Store, corpus: Corpus, recipe: Recipe, rows: np.ndarray, camera
         manifest = measuring.manifest_for(store, corpus, check, rows=rows, name=name)
         findings.extend(check.judge(manifest))
         not_checked.extend(_gaps(name, check, manifest, unreadable, cameras))
-        for column in check.columns:
-            if column.metric:
-                metrics[f"{name}.{column.name}"] = manifest.cells[column.name]
+        metrics |= _metrics(name, check, manifest)
     not_checked.extend(NotChecked("no check", f"channel {k}", why) for k, why in sorted(corpus.facts.unread.items()))
     findings.extend(_unreadable(unreadable, findings, index))
     waived = _waivers(store, corpus, rows, ids)
@@ -81,6 +79,18 @@ def judge(store: Store, corpus: Corpus, recipe: Recipe, rows: np.ndarray, camera
         waived=waived,
         unreadable=unreadable,
     )
+
+
+def _metrics(name: str, check: Any, manifest: Manifest) -> dict[str, np.ndarray]:
+    """Columns worth showing, one a number: `check.column`, and `check.column[camera]` for each camera."""
+    found: dict[str, np.ndarray] = {}
+    for column in check.columns:
+        if column.metric and column.per == "episode":
+            found[f"{name}.{column.name}"] = manifest.cells[column.name]
+        elif column.metric and column.per == "camera":
+            for at, camera in enumerate(manifest.cameras):
+                found[f"{name}.{column.name}[{camera}]"] = manifest.cells[column.name][:, at]
+    return found
 
 
 def _waivers(store: Store, corpus: Corpus, rows: np.ndarray, ids: Sequence[str]) -> dict[tuple[str, str], str]:

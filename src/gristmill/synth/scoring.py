@@ -65,7 +65,9 @@ def score(audit: Mapping[str, Any], truth: Sequence[Mapping[str, Any]]) -> Score
 
     Args:
         audit: as `gristmill audit --json` writes it.
-        truth: entries with `episode`, `fault`, `check`, and `channel`, `camera`, `span_s`, null where there is none.
+        truth: `planted` of a truth file: entries with `episode`, `fault`, `check`, and `channel`, `camera`,
+            `span_s`, null where there is none. An entry without a check is left to selection: it counts neither
+            as missed nor as clean.
     """
     by_fault: dict[str, Tally] = defaultdict(Tally)
     by_check: dict[str, Tally] = defaultdict(Tally)
@@ -80,6 +82,8 @@ def score(audit: Mapping[str, Any], truth: Sequence[Mapping[str, Any]]) -> Score
         alarms = [f for f in episode["findings"] if f["kind"] in ("defect", "risk")]
         entries = planted.get(index, [])
         for entry in entries:
+            if entry["check"] is None:
+                continue
             hit = any(_explains(f, entry) for f in alarms)
             for tally in (by_fault[entry["fault"]], by_check[entry["check"]]):
                 tally.planted += 1
