@@ -91,7 +91,15 @@ def test_a_broken_file_is_told_in_its_place() -> None:
     assert strip.pictures == ()
 
 
-def test_findings_without_camera_or_span_have_no_strip() -> None:
+def test_findings_without_a_camera_have_no_strip() -> None:
     episode = reaching(0, cameras={TOP: ArrayCamera(np.zeros((9, 8, 8), np.uint8))})
-    findings = [camera_finding(0, spans_s=()), camera_finding(0, camera="observation.images.gone")]
+    findings = [camera_finding(0, camera=None), camera_finding(0, camera="observation.images.gone")]
     assert filmstrips(episode, findings, Allowance()) == []
+
+
+def test_trouble_of_a_whole_video_shows_it_from_end_to_end() -> None:
+    episode = reaching(0, cameras={TOP: ArrayCamera(np.zeros((91, 8, 8), np.uint8))})
+    (strip,) = filmstrips(episode, [camera_finding(0, spans_s=())], Allowance())
+    assert strip.span == ""
+    assert [p.time for p in strip.pictures] == ["0", "0.5", "1", "1.5", "2", "2.5", "3"]
+    assert not any(p.flagged for p in strip.pictures)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from gristmill.audit import Verdict
 from gristmill.errors import GristmillError
 from gristmill.finding import Kind, Span
 from gristmill.report import Curation, RuleOutcome, write_report
-from gristmill.testing import ArrayCamera, hostile_episodes, reaching
+from gristmill.testing import hostile_episodes, reaching
 
 VOID = {"meta", "link", "img", "input", "br"}
 INLINE = {"b", "bdi", "code", "a", "span", "svg", "use", "path"}
@@ -209,6 +210,17 @@ def test_without_a_corpus_the_page_says_what_is_missing(tmp_path: Path) -> None:
     assert "img" not in page.tags
 
 
+def test_an_episode_that_lacks_only_vision_says_so(tmp_path: Path) -> None:
+    uses = [("low_dim", "vision")] * 12
+    uses[5] = ("low_dim",)
+    verdicts = [Verdict.KEEP] * 12
+    words = written(tmp_path, made_audit(verdicts=verdicts, usable_for=uses)).words
+    assert "Episode 5 keep not for vision 5.17 s" in words
+    assert words.count("not for vision") == 1
+    everywhere = made_audit(verdicts=verdicts, usable_for=[("low_dim",)] * 12)
+    assert "not for vision" not in written(tmp_path, everywhere).words, "said once, at the top"
+
+
 def test_a_curation_is_told_rule_by_rule(tmp_path: Path) -> None:
     curation = Curation(
         episodes_in=12,
@@ -287,15 +299,22 @@ def test_the_folder_is_made_and_the_file_can_be_shared(tmp_path: Path) -> None:
     assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
-def test_camera_traces_are_drawn_where_they_are_kept(tmp_path: Path) -> None:
-    from types import SimpleNamespace
+def test_stored_traces_are_drawn_beside_what_a_camera_check_found(tmp_path: Path) -> None:
+    asked = []
 
-    class Traced(MadeCorpus):
-        def episodes(self, rows):
-            traces = SimpleNamespace(times_s=np.arange(150) / 30, diff=np.ones(150))
-            for row in rows:
-                cameras = {TOP: ArrayCamera(np.zeros((150, 16, 16), np.uint8))}
-                yield reaching(row, frames=150, cameras=cameras, traces={TOP: traces})
+    def stored(row: int, camera: str):
+        asked.append((row, camera))
+        return SimpleNamespace(times_s=np.arange(150) / 30, diff=np.ones(150))
 
-    audit = made_audit(3, [camera_finding(1)])
-    assert f"Change to the frame before {TOP}" in written(tmp_path, audit, corpus=Traced(audit.facts)).words
+    audit = made_audit(3, [camera_finding(1)], rows=np.array([10, 11, 12]))
+    page = written(tmp_path, audit, corpus=MadeCorpus(audit.facts), traces=stored)
+    assert asked == [(11, TOP)]
+    assert f"Change to the frame before {TOP}" in page.words
+    assert "Change to the frame before" not in written(tmp_path, audit, corpus=MadeCorpus(audit.facts)).words
+
+
+def test_a_metric_of_a_camera_names_it(tmp_path: Path) -> None:
+    metrics = {f"blur.sharpness[{TOP}]": np.arange(12.0), "rate.rate_hz": np.linspace(9, 11, 12)}
+    words = written(tmp_path, made_audit(metrics=metrics)).words
+    assert f"Blur median 5.5 sharpness, {TOP}" in words
+    assert "Rate median 10 Hz" in words

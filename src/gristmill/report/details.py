@@ -9,7 +9,8 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO, cast
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from markupsafe import Markup
 
@@ -22,7 +23,12 @@ from gristmill.report.filmstrips import Allowance, Filmstrip, filmstrips
 from gristmill.report.survey import VERDICTS, Survey
 from gristmill.report.timelines import Timeline, axis, extent_s, timelines
 
+if TYPE_CHECKING:
+    from gristmill.traces import CameraTraces
+
 FINDINGS = 16  # sentences of one episode; the rest is counted
+StoredTraces = Callable[[int, str], "CameraTraces | None"]
+
 IN_MEMORY = 4 << 20  # bytes of finished blocks before they go to disk
 
 
@@ -45,6 +51,7 @@ class Detail:
     index: int
     id: str
     verdict: Verdict
+    not_for_vision: bool  # though others are
     frames: int
     duration: str
     task: str
@@ -66,11 +73,18 @@ class Details:
         found: its survey.
         rows: the chosen rows, worst first.
         corpus: where signals and frames come from; without it blocks hold sentences only.
+        traces: stored camera traces by row of the corpus's table and camera key.
         render: turns a `Detail` into HTML.
     """
 
     def __init__(
-        self, audit: Audit, found: Survey, rows: Sequence[int], corpus: Corpus | None, render: Callable[[Detail], str]
+        self,
+        audit: Audit,
+        found: Survey,
+        rows: Sequence[int],
+        corpus: Corpus | None,
+        traces: StoredTraces | None,
+        render: Callable[[Detail], str],
     ) -> None:
         self._audit, self._found, self._rows = audit, found, rows
         self._places: dict[int, tuple[int, int]] = {}
@@ -79,7 +93,7 @@ class Details:
             self._accepted.setdefault(episode_id, []).append((check, reason))
         self.allowance = Allowance()
         self._file = cast(BinaryIO, tempfile.SpooledTemporaryFile(max_size=IN_MEMORY))  # noqa: SIM115
-        for row, episode in self._episodes(corpus):
+        for row, episode in self._episodes(corpus, traces):
             block = render(self._detail(row, episode)).encode()
             self._places[row] = (self._file.tell(), len(block))
             self._file.write(block)
@@ -97,12 +111,16 @@ class Details:
     def __exit__(self, *error: object) -> None:
         self._file.close()
 
-    def _episodes(self, corpus: Corpus | None) -> Iterator[tuple[int, Episode | None]]:
+    def _episodes(self, corpus: Corpus | None, traces: StoredTraces | None) -> Iterator[tuple[int, Episode | None]]:
         rows = sorted(self._rows)
         if corpus is None:
             yield from ((row, None) for row in rows)
-        else:
-            yield from zip(rows, corpus.episodes([int(self._audit.rows[row]) for row in rows]), strict=True)
+            return
+        places = [int(self._audit.rows[row]) for row in rows]
+        for row, place, episode in zip(rows, places, corpus.episodes(places), strict=True):
+            if traces is not None:
+                episode.load_traces = partial(traces, place)
+            yield row, episode
 
     def _detail(self, row: int, episode: Episode | None) -> Detail:
         audit = self._audit
@@ -125,6 +143,7 @@ class Details:
             index=int(audit.index[row]),
             id=audit.ids[row],
             verdict=VERDICTS[int(self._found.verdict[row])],
+            not_for_vision=self._found.good(row) and self._found.vision and "vision" not in audit.usable_for[row],
             frames=int(audit.length[row]),
             duration=figures.duration(float(self._found.duration_s[row])),
             task=" · ".join(audit.tasks[row]),

@@ -42,7 +42,10 @@ class Distributions:
 
 
 def distributions(audit: Audit, found: Survey) -> Distributions:
-    """Episode length, then every metric; drawn where it varies."""
+    """Episode length, then every metric; drawn where it varies.
+
+    A metric of one camera is named `check.column[camera]`.
+    """
     left_out = found.verdict >= VERDICTS.index(Verdict.QUARANTINE)
     length = Distribution(
         title="Episode length",
@@ -54,6 +57,7 @@ def distributions(audit: Audit, found: Survey) -> Distributions:
     every = [length]
     for key in sorted(audit.metrics, key=_rank):
         check, _, name = key.partition(".")
+        name, _, camera = name.removesuffix("]").partition("[")
         about, unit = wording.column(check, name)
         words, guessed = _split(name or check)
         unit = unit or guessed
@@ -61,7 +65,7 @@ def distributions(audit: Audit, found: Survey) -> Distributions:
         if any(np.allclose(values, drawn, rtol=1e-3, equal_nan=True) for drawn in (audit.length, found.duration_s)):
             continue  # the length again
         title = wording.title(check)
-        words = "" if words == title.lower() else words
+        words = ", ".join(part for part in ("" if words == title.lower() else words, camera) if part)
         chart = charts.histogram(values, left_out, unit, f"{title.lower()} {words}".strip())
         every.append(Distribution(title=title, column=words, check=check, about=about, chart=chart))
     drawn = [d for d in every if d.chart.svg is not None]

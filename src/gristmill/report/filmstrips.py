@@ -45,7 +45,7 @@ class Filmstrip:
     number: int  # of the finding
     kind: str
     camera: str
-    span: str
+    span: str  # "" for the whole episode
     pictures: tuple[Picture, ...] = ()
     trouble: str = ""
 
@@ -60,11 +60,12 @@ class Allowance:
 
 def filmstrips(episode: Episode, findings: Sequence[Finding], allowance: Allowance) -> list[Filmstrip]:
     """Strips of an episode's camera findings, worst first; `findings` are numbered from 1."""
-    wanted: list[tuple[int, Finding, Span]] = []
+    wanted: list[tuple[int, Finding, Span | None]] = []
     for number, finding in enumerate(findings, 1):
         spans = [span for span in finding.spans_s if math.isfinite(span.start_s + span.end_s)]
-        if finding.camera in episode.cameras and spans:
-            wanted.append((number, finding, max(spans, key=lambda span: span.end_s - span.start_s)))
+        if finding.camera in episode.cameras:
+            longest = max(spans, key=lambda span: span.end_s - span.start_s, default=None)
+            wanted.append((number, finding, longest))
     wanted = wanted[:STRIPS_OF_EPISODE]
     allowed = min(len(wanted), allowance.left)
     allowance.left -= allowed
@@ -72,8 +73,14 @@ def filmstrips(episode: Episode, findings: Sequence[Finding], allowance: Allowan
     return [_strip(episode, *item) for item in wanted[:allowed]]
 
 
-def frame_numbers(span: Span, rate_hz: float, frames: int) -> list[tuple[int, bool]]:
-    """Frames to show as (number, lies within the span): one before, `INSIDE` within, one after."""
+def frame_numbers(span: Span | None, rate_hz: float, frames: int) -> list[tuple[int, bool]]:
+    """Frames to show as (number, lies within the span): one before, `INSIDE` within, one after.
+
+    Without a span they are spread over the episode, and none is flagged.
+    """
+    if span is None:
+        spread = np.unique(np.rint(np.linspace(0, frames - 1, min(INSIDE + 2, frames))).astype(int))
+        return [(int(i), False) for i in spread]
     first = min(max(0, int(np.ceil(span.start_s * rate_hz - 1e-6))), frames - 1)
     last = min(max(first, int(np.ceil(span.end_s * rate_hz - 1e-6)) - 1), frames - 1)
     inside = np.unique(np.rint(np.linspace(first, last, min(INSIDE, last - first + 1))).astype(int))
@@ -104,13 +111,13 @@ def jpeg(frame: Rgb, width: int = WIDTH) -> tuple[bytes, int, int]:
     return b"".join(bytes(p) for p in packets), w, h
 
 
-def _strip(episode: Episode, number: int, finding: Finding, span: Span) -> Filmstrip:
+def _strip(episode: Episode, number: int, finding: Finding, span: Span | None) -> Filmstrip:
     camera = episode.cameras[str(finding.camera)]
     about = {
         "number": number,
         "kind": finding.kind.value,
         "camera": str(finding.camera),
-        "span": figures.spans((span,)),
+        "span": figures.spans((span,)) if span else "",
     }
     try:
         return Filmstrip(**about, pictures=_pictures(camera, span, camera.info.rate_hz or episode.rate_hz))
@@ -118,7 +125,7 @@ def _strip(episode: Episode, number: int, finding: Finding, span: Span) -> Films
         return Filmstrip(**about, trouble=str(error))
 
 
-def _pictures(camera: Camera, span: Span, rate_hz: float) -> tuple[Picture, ...]:
+def _pictures(camera: Camera, span: Span | None, rate_hz: float) -> tuple[Picture, ...]:
     if camera.frames <= 0:
         return ()
     chosen = frame_numbers(span, rate_hz, camera.frames)

@@ -28,7 +28,7 @@ from gristmill.errors import GristmillError
 from gristmill.finding import Kind
 from gristmill.report import charts, figures, rows, wording
 from gristmill.report.curation import Curation
-from gristmill.report.details import Details
+from gristmill.report.details import Details, StoredTraces
 from gristmill.report.distributions import distributions
 from gristmill.report.escape import shown
 from gristmill.report.survey import KINDS, VERDICTS, Survey, closer_look, stretch, survey
@@ -48,6 +48,7 @@ def write_report(
     corpus: Corpus | None = None,
     curation: Curation | None = None,
     settings: Mapping[str, Mapping[str, object]] | None = None,
+    traces: StoredTraces | None = None,
     max_detailed: int = 200,
 ) -> None:
     """Write the audit as one self-contained HTML page.
@@ -59,6 +60,8 @@ def write_report(
             timelines and no filmstrips.
         curation: what was kept, trimmed and dropped, when the corpus was curated.
         settings: thresholds in force, check -> name -> value, for the page's footer.
+        traces: camera traces that were stored, by row of the corpus's table and camera key; None for some that
+            were not. They are drawn next to what camera checks found; no frame is decoded for them.
         max_detailed: at most this many episodes are shown in detail, the worst ones and some of each check.
 
     Raises:
@@ -70,7 +73,7 @@ def write_report(
     worded = set(closer_look(audit, found, rows.WORDED))
     environment = _environment()
     block = environment.get_template("episode.html")
-    with Details(audit, found, chosen, corpus, lambda detail: block.render(d=detail)) as details:
+    with Details(audit, found, chosen, corpus, traces, lambda detail: block.render(d=detail)) as details:
         context = _context(audit, found, curation, settings or {})
         context |= {
             "details": details,

@@ -63,6 +63,7 @@ class Survey:
     verdict: IntArray  # (n,) position in VERDICTS
     counts: IntArray  # (n, 3) findings of an episode by kind
     score: IntArray  # (n,) larger is worse; 0 for nothing worth a look
+    vision: bool  # some good episode can be used for vision
     order: IntArray  # (findings,) positions in `audit.findings`, by row
     starts: IntArray  # (n + 1,) slices of `order`
 
@@ -78,6 +79,10 @@ class Survey:
     def flagged(self) -> int:
         """Episodes with a defect, a risk, or a verdict other than keep."""
         return int((self.score > 0).sum())
+
+    def good(self, row: int) -> bool:
+        """Whether the episode is kept or trimmed."""
+        return bool(self.verdict[row] <= VERDICTS.index(Verdict.TRIM))
 
     def findings(self, audit: Audit, row: int) -> list[Finding]:
         """An episode's findings, worst kind first."""
@@ -122,6 +127,7 @@ def survey(audit: Audit) -> Survey:
         if len(group.corpus) < CORPUS_EXAMPLES:
             group.corpus.append(finding)
     verdict = np.fromiter((VERDICTS.index(v) for v in audit.verdict), np.int64, n)
+    good = verdict <= VERDICTS.index(Verdict.TRIM)
     few = np.minimum(counts, 999)
     ranked = sorted(groups.values(), key=lambda g: (KINDS.index(g.kind), -g.episodes, -g.corpus_count, g.check))
     for i, group in enumerate(ranked):
@@ -132,6 +138,7 @@ def survey(audit: Audit) -> Survey:
         verdict=verdict,
         counts=counts,
         score=verdict * 1_000_000 + few[:, 0] * 1_000 + few[:, 1],
+        vision=any("vision" in audit.usable_for[row] for row in np.flatnonzero(good).tolist()),
         order=order,
         starts=np.searchsorted(rows[order], np.arange(n + 1)),
     )

@@ -34,6 +34,7 @@ class Timeline:
     action_label: str
     low: str
     high: str
+    flagged: bool
     svg: Markup
 
 
@@ -109,6 +110,7 @@ def _draw(signal: Signal, findings: Sequence[Finding], end_s: float) -> Timeline
         action_label=signal.action_label,
         low=lowest,
         high=highest,
+        flagged=bool(rects),
         svg=svg,
     )
 

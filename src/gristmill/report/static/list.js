@@ -3,6 +3,7 @@
 (() => {
   const PAGE = 50;
   const KINDS = ["defect", "risk", "trait"];
+  const LOW_DIM = 1;  // bit of the uses; vision is 2
   const VERDICTS = ["keep", "trim", "quarantine", "drop"];
   const byId = (id) => document.getElementById(id);
   const table = byId("episodes");
@@ -24,13 +25,16 @@
       const findings = row[7].map((f) => finding(s, f));
       const hard = [0, 1].map((kind) => findings.filter((f) => f.kind === kind).length);
       episodes.push({
-        row: episodes.length, index: row[0], frames: row[1], verdict: row[2], task: text_of(s, row[4]),
+        row: episodes.length, index: row[0], frames: row[1], verdict: row[2], uses: row[3], task: text_of(s, row[4]),
         reasons: row[5].map((at) => s[at]), detailed: Boolean(row[6]), findings, more: row[8],
         score: row[2] * 1e6 + hard[0] * 1e3 + hard[1],
       });
     }
   }
 
+  const good = (episode) => VERDICTS[episode.verdict] === "keep" || VERDICTS[episode.verdict] === "trim";
+  // Where no episode can be used for vision, the verdict above says so once.
+  const vision = episodes.some((episode) => good(episode) && episode.uses > LOW_DIM);
   const words = (check) => check.charAt(0).toUpperCase() + check.slice(1).replaceAll("_", " ");
   const number = (x) => (x === null ? "" : String(Number(x.toPrecision(3))).replace("-", "−"));
   const seconds = (episode) => {
@@ -122,7 +126,9 @@
       first.append(button);
     } else first.append(String(episode.index));
     const verdict = VERDICTS[episode.verdict];
-    tr.append(make("td", {}, make("span", { class: `badge ${verdict}` }, icon(verdict), verdict)));
+    const cell = make("td", {}, make("span", { class: `badge ${verdict}` }, icon(verdict), verdict));
+    if (vision && good(episode) && episode.uses === LOW_DIM) cell.append(make("span", { class: "limits" }, "not for vision"));
+    tr.append(cell);
     tr.append(findings_cell(episode), make("td", { class: "task" }, make("bdi", {}, episode.task)));
     return tr;
   };
