@@ -249,9 +249,9 @@ def test_a_refused_clipboard_selects_the_list(browser: Browser, page: Path) -> N
 
 def test_paper_shows_content_and_no_controls(browser: Browser, page: Path) -> None:
     browser.open(page, media="print", dark=True)
-    for selector in (".top", "#filters", "#pager", "#copy", "#theme"):
+    for selector in (".top", "#filters", "#pager button", "#copy", "#theme"):
         assert browser.ask(f"document.querySelector('{selector}').checkVisibility()") is False, selector
-    for selector in ("#verdict", "#found", "#episodes", "#good", "#lineage"):
+    for selector in ("#verdict", "#found", "#episodes button.row", "#pager span", "#good", "#lineage"):
         assert browser.ask(f"document.querySelector('{selector}').checkVisibility()") is True, selector
     assert browser.ask("getComputedStyle(document.body).backgroundColor") == "rgb(251, 250, 247)"
 
