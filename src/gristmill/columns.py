@@ -115,6 +115,8 @@ def _scalars(column: Column, cells: list[Any]) -> pa.Array:
         if values.shape != (len(cells),):
             raise ValueError(f"column {column.name} takes one number an episode")
         return pa.array(values)
+    if column.type == "int":
+        return pa.array(cells).cast(pa.int64())  # given the type at once, Arrow would cut fractions off
     return pa.array(cells, _SCALARS[column.type])
 
 

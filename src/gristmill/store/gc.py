@@ -8,7 +8,7 @@ its keys stays. Nothing here touches recordings or snapshots, and all that goes 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,8 +29,8 @@ class Removal:
     reason: str
     rows: int
     bytes: int  # what they take on disk; an estimate when only some rows of a table go
-    table: Table
-    keep: np.ndarray | None  # (n,) flags; None when the whole table goes
+    table: Table = field(repr=False)
+    keep: np.ndarray | None = field(repr=False)  # (n,) flags; None when the whole table goes
 
 
 def plan(store: Store) -> list[Removal]:

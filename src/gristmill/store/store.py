@@ -115,6 +115,15 @@ class Store:
         with self._changing(self.path):
             return self.corpora.register(root)
 
+    def forget_corpus(self, corpus_key: str) -> None:
+        """Take a corpus out of the registry, so that garbage collection may take what only it needed.
+
+        Raises:
+            UnknownNameError: no such corpus.
+        """
+        with self._changing(self.path):
+            self.corpora.forget(corpus_key)
+
     def begin(self, corpus_key: str, root: str, stages: Mapping[str, str]) -> None:
         """Note that a run begins; until `finish`, garbage collection keeps everything under these stage keys."""
         with self._changing(self.path):

@@ -190,7 +190,7 @@ class Table:
             return None
         try:
             return read(dataset)
-        except OSError:
+        except (OSError, ValueError, RuntimeError, pa.ArrowException):
             self._opened = None
         with told(self.path, "reading"):
             return read(self.dataset)
