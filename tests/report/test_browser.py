@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from chromium import Browser
+from hostile_page import hostile_page
 from made_audits import MadeCorpus, camera_finding, finding, large_audit, made_audit
-from test_escaping import hostile_page
 
 from gristmill.audit import NotChecked, Verdict
 from gristmill.finding import Kind, Span
