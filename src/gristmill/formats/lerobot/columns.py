@@ -152,7 +152,7 @@ def patched(array: pa.Array, width: int | None, where: str) -> np.ndarray:
         RecordingError: rows differ in length.
     """
     held = valid(array)
-    count = held.astype(np.int64)
+    count = np.ones(len(array), np.int64)
     kept = array
     while is_list(kept.type):
         stops = np.concatenate(([0], np.cumsum(counts(kept))))

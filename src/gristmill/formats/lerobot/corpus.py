@@ -78,8 +78,8 @@ class LerobotCorpus:
     def facts(self) -> CorpusFacts:
         """What the corpus declares of itself."""
         info = self._info
-        unread = {f.key: f.why_unread for f in info.features if f.kind == "unread"}
-        unread |= dict.fromkeys(self._absent, "declared, but the corpus holds no video of it")
+        unread = dict.fromkeys(self._absent, "declared, but the corpus holds no video of it")
+        unread |= {f.key: f.why_unread for f in info.features if f.kind == "unread"}
         unread |= {f.key: "touch; no check understands it" for f in info.of_kind("number") if "tactile" in f.key}
         return CorpusFacts(
             key=self.key,

@@ -21,7 +21,7 @@ from gristmill.formats.lerobot.info import Info
 from gristmill.formats.lerobot.places import Finder, Place
 from gristmill.formats.lerobot.rows import EpisodeRows
 from gristmill.formats.lerobot.stats import EpisodeStats, LazyStats
-from gristmill.formats.lerobot.tables import Rows, settle
+from gristmill.formats.lerobot.tables import Rows, is_regular, settle
 from gristmill.formats.lerobot.tasks import Tasks
 from gristmill.formats.lerobot.verify import check_count, check_numbering, check_tasks, check_window, count
 
@@ -137,7 +137,7 @@ class EpisodeReader:
         yield from check_numbering(index, columns, first, row == 0)
         yield from check_tasks(index, columns.get("task_index"), self._tasks, rows.tasks[row])
         for key, values in channels.items():
-            if isinstance(values, np.ndarray):
+            if is_regular(values, file.widths[key]):
                 continue
             try:
                 settle(values, file.widths[key], key)

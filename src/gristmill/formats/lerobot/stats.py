@@ -106,7 +106,7 @@ def read_corpus_stats(files: CorpusFiles, features: Sequence[Feature], needed: b
         if bad:
             message = f"{NAME}: {', '.join(bad)} of {key} hold values that are not finite; they poison normalization"
             issues.append(_issue("stats_not_finite", message, channel=key))
-    absent = [f.key for f in features if f.kind == "number" and f.key not in stats]
+    absent = [f.key for f in features if f.kind == "number" and f.role in ("state", "action") and f.key not in stats]
     if absent and needed:
         message = f"{NAME} has no statistics of {', '.join(absent[:5])}{', ...' if len(absent) > 5 else ''}"
         issues.append(_issue("stats_absent", message, Kind.RISK, absent[0]))

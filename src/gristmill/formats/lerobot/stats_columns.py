@@ -21,7 +21,7 @@ from gristmill.types import IntArray
 _PREFIX = "stats/"
 _BLOCK_ROWS = 512  # read and kept at once
 _DIGEST_ROWS = 2048
-_SMALL_GROUP = 64  # rows
+_SMALL_GROUP, _MANY_GROUPS = 64, 100  # rows, and groups in a file
 _MAX_GROUP_BYTES = 64 << 20
 _STEP, _FACTORS = np.uint64(0x9E3779B97F4A7C15), (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
@@ -84,11 +84,12 @@ class StatsColumns:
             return None
         with closing(table):
             starts, meta = table.group_starts, table.file.metadata
-            if table.salvaged or table.rows > _SMALL_GROUP * (len(starts) - 1):
+            groups = len(starts) - 1
+            if groups < _MANY_GROUPS or table.rows > _SMALL_GROUP * groups:
                 return None
             hashes = []
             with path.open("rb") as raw:
-                for number in range(len(starts) - 1):
+                for number in range(groups):
                     group = meta.row_group(number)
                     first, last = group.column(0), group.column(group.num_columns - 1)
                     begin, end = _begin(first), _begin(last) + last.total_compressed_size
@@ -175,7 +176,7 @@ class _Row(Mapping[str, Mapping[str, np.ndarray]]):
 
 def _cell(column: np.ndarray | pa.Array, at: int) -> np.ndarray | None:
     if isinstance(column, np.ndarray):
-        return column[at]
+        return np.asarray(column[at])
     value = column[at].as_py()
     try:
         return None if value is None else np.asarray(value, np.float64)

@@ -255,6 +255,13 @@ def settle(rows: Rows, width: int | None, where: str) -> np.ndarray:
     return patched(rows, width, where) if found is None else found
 
 
+def is_regular(rows: Rows, width: int | None) -> bool:
+    """Whether `settle` needs to decide nothing: no row is null, ragged or of another width."""
+    if isinstance(rows, list):
+        return all(is_regular(part, width) for part in rows)
+    return isinstance(rows, np.ndarray) or dense(rows, width) is not None
+
+
 def one_line(error: BaseException) -> str:
     """An error's first line, without the noise around it."""
     text = str(error).strip().splitlines() or [type(error).__name__]
