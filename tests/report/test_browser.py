@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chromium import Browser
+from chromium import Browser, find
 from hostile_page import hostile_page
 from made_audits import MadeCorpus, camera_finding, finding, large_audit, made_audit
 
@@ -300,3 +300,9 @@ def test_without_scripts_the_page_still_tells_its_story(browser: Browser, page: 
         assert browser.ask("document.querySelector('#e2 .plot').checkVisibility()") is True
     finally:
         browser.scripts(True)
+
+
+def test_a_missing_browser_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(pytest.fail.Exception, match=r"no browser for the report's tests .*; apt-get install chromium"):
+        find()
