@@ -212,8 +212,8 @@ def page(default: Sum, sweep: Mapping[float, Sum], real: Mapping[str, Mapping[st
         )
     lines += [
         "",
-        "Severity: the smallest of a quarter, half, one and two times the default at which at least half of the planted",
-        "faults are found.",
+        "Severity: the smallest of a quarter, half, one and two times the default at which at least half of the",
+        "planted faults are found.",
         "",
         "| check | hits | false alarms | precision |",
         "|---|---|---|---|",
