@@ -99,7 +99,7 @@ class Digests(NamedTuple):
 class Episode:
     """One recording, opened lazily. Sources build it; checks, labels and exporters read it."""
 
-    id: str  # corpus key + "/" + native key
+    id: str  # from `episode_id`
     corpus: str
     index: int  # native index within the corpus
     length: int  # frames that the metadata promises
@@ -150,6 +150,11 @@ class Episode:
     def traces(self, camera: str) -> CameraTraces | None:
         """Per-frame measurements of a camera, or None when they were not taken."""
         return self.load_traces(camera)
+
+
+def episode_id(corpus: str, index: int) -> str:
+    """How an episode is named outside its corpus: `pick_cube/000012`."""
+    return f"{corpus}/{index:06d}"
 
 
 def dims_of(channels: Mapping[str, Channel]) -> tuple[Dim, ...]:

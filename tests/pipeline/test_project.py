@@ -78,7 +78,7 @@ def test_a_second_run_measures_nothing(spoilt, tmp_path: Path) -> None:
 
 
 def test_a_changed_threshold_measures_nothing_and_judges_anew(spoilt, tmp_path: Path) -> None:
-    corpus, told = spoilt
+    corpus, _ = spoilt
     gristmill.open(corpus, store=tmp_path / "s").audit()
     recipe = tmp_path / "r.toml"
     recipe.write_text("[checks.length]\nmin_s = 1000\n")
@@ -190,7 +190,7 @@ def test_missing_video_spares_the_joint_data(filmed_corpus: Path, tmp_path: Path
     audit = gristmill.open(corpus, store=tmp_path / "s").audit()
     assert all("low_dim" in uses for uses in audit.usable_for)
     assert any(f.check == "files" for f in (*audit.findings, *audit.corpus_findings))
-    done = gristmill.open(corpus, store=tmp_path / "s").curate(tmp_path / "clean")
+    gristmill.open(corpus, store=tmp_path / "s").curate(tmp_path / "clean")
     table = pq.read_table(next((tmp_path / "clean" / "data").rglob("*.parquet")))
     assert table.num_rows == int(audit.length.sum())
 

@@ -19,7 +19,7 @@ from gristmill.cli import _options
 def command(
     episode: str, check: str, corpora: tuple[str, ...], reason: str | None, revoke: bool, store: Path | None
 ) -> None:
-    """Accept what CHECK finds in EPISODE (an id such as corpus/12, or a number).
+    """Accept what CHECK finds in EPISODE (an id such as corpus/000012, or a number).
 
     The waiver holds while the recording's values stay as they are.
     """

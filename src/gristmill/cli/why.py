@@ -18,7 +18,7 @@ from gristmill.cli import _options
 def command(episode: str, corpora: tuple[str, ...], store: Path | None, recipe: Path | None, as_json: bool) -> None:
     """Tell why EPISODE is treated as it is: findings, rules, waivers, measurements, snapshots.
 
-    EPISODE is an id such as corpus/12, or a number when the store knows one corpus.
+    EPISODE is an id such as corpus/000012, or a number when the store knows one corpus.
     """
     from gristmill.cli import _display
     from gristmill.pipeline import Project

@@ -17,7 +17,7 @@ from gristmill.columns import keys, lanes_of
 from gristmill.digest import text_digest
 from gristmill.embodiment import card_digest
 from gristmill.engine.plan import BROKEN, KNOWN, UNKNOWN, Reading
-from gristmill.episode import Corpus, Digests, EpisodeTable
+from gristmill.episode import Corpus, Digests, EpisodeTable, episode_id
 from gristmill.inputs import Lanes, Pair, Parts, hexadecimal, inputs, lanes, number, pair
 from gristmill.store.corpora import INPUT
 from gristmill.store.store import Store
@@ -193,11 +193,6 @@ def ledger_of(store: Store, corpus: Corpus) -> Ledger:
     if known is None or known[0] is not corpus:
         known = kept[corpus.facts.key] = corpus, Ledger(store, corpus)
     return known[1]
-
-
-def episode_id(corpus_key: str, index: int) -> str:
-    """How an episode is named outside its corpus."""
-    return f"{corpus_key}/{index:06d}"
 
 
 def _task_lanes(tasks: Sequence[tuple[str, ...]]) -> Lanes:

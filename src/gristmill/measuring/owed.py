@@ -239,7 +239,7 @@ def _file(ledger: Ledger, row: int) -> str:
 
 def _stored_traces(store: Store, ledger: Ledger, found: Owed, rows: IntArray) -> pa.RecordBatch | None:
     """Stored traces of these episodes' cameras."""
-    if not len(rows):
+    if not len(rows) or not ledger.cameras:
         return None
     wanted = np.concatenate([ledger.digests[part][rows] for part in ledger.parts[1:]])
     wanted = np.unique(wanted[wanted.any(axis=1)], axis=0)

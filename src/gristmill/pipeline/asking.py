@@ -119,7 +119,7 @@ def locate(corpora: Sequence[Corpus], episode: str) -> tuple[Corpus, int]:
 
     Args:
         corpora: those that are open.
-        episode: `corpus/12`, or a number when there is one corpus.
+        episode: `corpus/000012`, or a number when there is one corpus.
 
     Raises:
         UnknownNameError: no such episode.

@@ -218,7 +218,7 @@ class Project:
         """Everything known of one episode.
 
         Args:
-            episode: its id (`corpus/12`), or its number when there is one corpus.
+            episode: its id (`corpus/000012`), or its number when there is one corpus.
         """
         with self._reading() as store:
             return asking.story(store, self._known(store), self.recipe, str(episode))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gristmill.embodiment import Embodiment, Joint
-from gristmill.episode import Camera, Channel, CorpusFacts, Episode, Role, dims_of
+from gristmill.episode import Camera, Channel, CorpusFacts, Episode, Role, dims_of, episode_id
 from gristmill.finding import Issue
 
 
@@ -84,7 +84,7 @@ def make_episode(
     bookkeeping = index_columns
     kept_traces = dict(traces or {})
     return Episode(
-        id=f"{corpus}/{index}",
+        id=episode_id(corpus, index),
         corpus=corpus,
         index=index,
         length=frames if length is None else length,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gristmill.embodiment import Embodiment
-from gristmill.episode import Camera, CameraInfo, Channel, Episode
+from gristmill.episode import Camera, CameraInfo, Channel, Episode, episode_id
 from gristmill.errors import RecordingError, UnsafeCorpusError, VideoError
 from gristmill.finding import Issue, Kind
 from gristmill.formats.lerobot.cameras import LazyCameras
@@ -72,7 +72,7 @@ class EpisodeReader:
         rows, index = self._rows, int(self._rows.index[row])
         frames = seen.place.stop - seen.place.start if seen.place.file else int(rows.length[row])
         return Episode(
-            id=f"{self._key}/{index}",
+            id=episode_id(self._key, index),
             corpus=self._key,
             index=index,
             length=int(rows.length[row]),
