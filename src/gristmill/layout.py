@@ -69,6 +69,11 @@ class Layout:
         return np.flatnonzero(self.parts == "gripper")
 
     @cached_property
+    def index(self) -> IntArray:
+        """(D,) row numbers; `index[pairs.state]` lists the rows that a slice stands for."""
+        return np.arange(len(self.dims))
+
+    @cached_property
     def _peers(self) -> tuple[IntArray, IntArray, IntArray]:
         """Rows ordered by group of peers, where each group starts among them, and the group of each row."""
         group = np.unique([f"{d.role} {p}" for d, p in zip(self.dims, self.parts, strict=True)], return_inverse=True)[1]

@@ -40,8 +40,8 @@ class Caps:
     )
     fix: ClassVar[str] = "Look at the episode's motion; drop it if the arm was hit or the recorder lost samples."
     source: ClassVar[str] = (
-        "Caps from the card, which names where each comes from. Inferred ones: five times the 90th percentile of "
-        "the corpus; the fastest and the median operator of one robot differ by less than three times."
+        "Caps from the card, which names where each comes from. Inferred ones are wide on "
+        "purpose: five times the 90th percentile of the corpus is no operator's haste."
     )
 
     speed_rank: int = measuring(3)  # the largest but so many; a spike makes two large steps

@@ -39,7 +39,7 @@ class Drift:
 
     late: float = measuring(1.5)  # periods from which on an interval is a gap
     max_periods: float = 1.0
-    max_slope: float = 0.03
+    max_slope: float = 0.02
 
     def measure(self, episode: Episode) -> Measured:
         """Distance of the last time from the declared grid."""

@@ -16,7 +16,7 @@ from gristmill.layout import Layout
 from gristmill.manifest import Manifest, finding
 from gristmill.motion import Motion, motion_of
 from gristmill.runs import runs_of
-from gristmill.types import IntArray
+from gristmill.types import FloatArray, IntArray
 
 _PARTS = 4  # parts of a run whose mean commands are compared
 
@@ -28,8 +28,8 @@ class FrozenState:
     A live sensor never repeats all its dimensions exactly for long; a driver that has lost its connection does.
     Runs of bit-identical samples of one state feature count when the commands of its joints moved meanwhile:
     the distance between the mean commands of the run's quarters, so that a trembling hand is no motion, as a
-    share of the range of that command in the episode. A robot that rests, commands and all, is not frozen, and
-    neither is a gripper that holds.
+    share of the range of that command in the episode. A robot that rests, commands and all, is not frozen. A
+    gripper that holds stands still while its command goes on to squeeze, so gripper commands count little.
     """
 
     version: ClassVar[int] = 1
@@ -39,13 +39,15 @@ class FrozenState:
     )
     fix: ClassVar[str] = "Drop the episode or cut the frozen span out; check the connection to the robot's driver."
     source: ClassVar[str] = (
-        "0.4 s is twice the delay from command to state on slow arms, so a live state has answered by then; "
-        "4 % of the range is above the tremble of hand-held leader arms."
+        "0.4 s is twice the longest delay from command to state that was measured, so a live state has answered by "
+        "then; 3 % of the range is above the tremble of hand-held leader arms, and three quarters of a gripper's range are "
+        "more than squeezing needs."
     )
 
     at_least_s: float = measuring(0.2)  # shorter runs are not kept
+    gripper_counts: float = measuring(0.04)  # share at which the way of a gripper's or hand's command counts
     min_s: float = 0.4
-    min_commanded: float = 0.04  # share of the command's range
+    min_commanded: float = 0.03  # share of the command's range
 
     def measure(self, episode: Episode) -> Measured:
         """Runs of repeated state; strength is the share of their range that commands moved meanwhile."""
@@ -60,7 +62,7 @@ class FrozenState:
         events = []
         if len(layout.features) > 1 or repeated >= shortest:
             for key, rows in layout.features.items():
-                events += _frozen(motion, key, rows, shortest)
+                events += self._frozen(motion, key, rows, shortest)
         return Measured({"repeated": repeated / len(motion.repeats)}, strongest(events))
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
@@ -83,26 +85,22 @@ class FrozenState:
                 unit="s",
             )
 
+    def _frozen(self, motion: Motion, key: str, rows: slice, shortest: int) -> Iterator[Event]:
+        commands, weights = self._commands(motion.layout, rows)
+        if not len(commands):
+            return
+        still = np.maximum.reduce(motion.step_sizes[rows], axis=0) == 0
+        for start, stop in runs_of(still, shortest):
+            values = motion.values[commands, start : stop + 1]
+            means = np.array([part.mean(axis=1) for part in np.array_split(values, _PARTS, axis=1) if part.size])
+            moved = float((np.ptp(means, axis=0) * weights / motion.scale[commands]).max())
+            yield Event(*motion.clock.span_s(start, stop + 1), moved, key)
 
-def _frozen(motion: Motion, key: str, rows: slice, shortest: int) -> Iterator[Event]:
-    commands = _commands(motion.layout, rows)
-    if not len(commands):
-        return
-    still = np.maximum.reduce(motion.step_sizes[rows], axis=0) == 0
-    for start, stop in runs_of(still, shortest):
-        values = motion.values[commands, start : stop + 1]
-        means = np.array([part.mean(axis=1) for part in np.array_split(values, _PARTS, axis=1) if part.size])
-        moved = float((np.ptp(means, axis=0) / motion.scale[commands]).max())
-        yield Event(*motion.clock.span_s(start, stop + 1), moved, key)
-
-
-def _commands(layout: Layout, rows: slice) -> IntArray:
-    """Rows of the arm's commands that this state feature answers; all of them when none is its own."""
-    arms = np.flatnonzero(layout.arm)
-    mine = [r for r in range(rows.start, rows.stop) if layout.arm[r]]
-    if not mine:
-        return np.array([], np.intp)
-    index = np.arange(len(layout.dims))
-    answers = dict(zip(index[layout.pairs.state].tolist(), index[layout.pairs.action].tolist(), strict=True))
-    own = [answers[r] for r in mine if r in answers]
-    return np.array(own, np.intp) if own else arms[arms >= layout.states]
+    def _commands(self, layout: Layout, rows: slice) -> tuple[IntArray, FloatArray]:
+        """Commands that this state feature answers, all of them when none is its own; and what each counts."""
+        mine = np.arange(rows.start, rows.stop)
+        if not layout.arm[mine].any():
+            return mine[:0], np.zeros(0)
+        own = layout.index[layout.pairs.action][np.isin(layout.index[layout.pairs.state], mine)]
+        commands = own if len(own) else layout.index[layout.action]
+        return commands, np.where(layout.arm[commands], 1.0, self.gripper_counts)

@@ -13,9 +13,9 @@ from gristmill import robust
 from gristmill.check import Column, Measured, Reads, measuring
 from gristmill.episode import Episode
 from gristmill.finding import Event, Finding, Kind
-from gristmill.grouping import by_channel, strongest
-from gristmill.layout import Layout
-from gristmill.manifest import Manifest, finding
+from gristmill.grouping import strongest, when
+from gristmill.layout import Layout, layout_of_dims
+from gristmill.manifest import Events, Manifest, finding
 from gristmill.motion import Motion, motion_of
 from gristmill.types import FloatArray, IntArray
 
@@ -40,13 +40,13 @@ class GripperChatter:
         "Trim the span, or drop the episode; if many have it, add hysteresis to the gripper's trigger or smooth it."
     )
     source: ClassVar[str] = (
-        "People switch a gripper about once a second at most, which is two reversals in two seconds; "
-        "six leave room for a failed grasp that is corrected at once."
+        "Counting after rainflow analysis (ASTM E1049). A grasp, a release and one corrected grasp make four "
+        "reversals; six within two seconds are no handling."
     )
 
     window_s: float = measuring(2.0)
-    swing: float = measuring(0.15)  # share of the range between two reversals
-    apart_s: float = measuring(0.6)  # reversals further apart belong to two events
+    swing: float = measuring(0.1)  # share of the range between two reversals
+    apart_s: float = measuring(0.75)  # reversals further apart belong to two events
     at_least: int = measuring(4)  # events with fewer reversals are not kept
     max_reversals: int = 5  # within the window
     min_range: float = 0.3  # share of the range that the gripper usually has in the corpus
@@ -70,24 +70,37 @@ class GripperChatter:
         return Measured({"range": ranges}, strongest(events))
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
-        """Events with more than `max_reversals`, in episodes whose gripper really moved."""
+        """Bursts with more than `max_reversals`, in episodes whose gripper really moved."""
         events = manifest.events
         if not len(events):
             return
+        layout = layout_of_dims(manifest.dims, manifest.embodiment)
         usual = robust.median(manifest["range"])
-        dims = {d.label: i for i, d in enumerate(manifest.dims)}
-        at = np.array([dims.get(str(c), -1) for c in events.channel])
+        at = [layout.labels.index(str(c)) for c in events.channel]
         moved = manifest["range"][events.row, at] >= self.min_range * usual[at]
-        for group in by_channel(events, (events.strength > self.max_reversals) & moved & (at >= 0)):
+        answers = dict(zip(layout.index[layout.pairs.action], layout.index[layout.pairs.state], strict=True))
+        by_gripper: dict[tuple[int, int], list[int]] = {}
+        for i in np.flatnonzero(moved).tolist():
+            by_gripper.setdefault((int(events.row[i]), answers.get(at[i], at[i])), []).append(i)
+        for (row, _), members in by_gripper.items():
+            for burst in _bursts(events, members):
+                if max(events.strength[i] for i in burst) > self.max_reversals:
+                    yield from self._findings(events, row, burst)
+
+    def _findings(self, events: Events, row: int, burst: list[int]) -> Iterator[Finding]:
+        """One finding a channel. Command and answer are one gripper: where either chatters, both carry the span."""
+        span = (min(events.start_s[i] for i in burst), max(events.end_s[i] for i in burst))
+        for channel in dict.fromkeys(str(events.channel[i]) for i in burst):
+            most = max(events.strength[i] for i in burst if events.channel[i] == channel)
             yield finding(
                 self,
                 Kind.RISK,
-                group.row,
-                f"{group.channel} reverses {group.strongest:.0f} times within {self.window_s:g} s {group.when} "
-                f"(at most {self.max_reversals} expected); a policy learns to flutter instead of to grasp",
-                channel=group.channel,
-                spans_s=group.spans_s,
-                measured=group.strongest,
+                row,
+                f"{channel} reverses {most:.0f} times within {self.window_s:g} s {when([span])} "
+                f"(at most {self.max_reversals} expected of a gripper); a policy learns to flutter instead of to grasp",
+                channel=channel,
+                spans_s=(span,),
+                measured=most,
                 threshold=self.max_reversals,
                 unit=f"reversals in {self.window_s:g} s",
             )
@@ -137,6 +150,18 @@ def _may_turn(values: FloatArray, swings: FloatArray, times: int) -> bool:
     changes = np.subtract(levels[:, 1:], levels[:, :-1]).ravel()
     changes = changes[changes != 0]
     return int(np.count_nonzero(changes[1:] * changes[:-1] < 0)) >= times
+
+
+def _bursts(events: Events, members: list[int]) -> list[list[int]]:
+    """Events of one gripper that overlap in time, together."""
+    bursts: list[list[int]] = []
+    until = -np.inf
+    for i in sorted(members, key=lambda i: events.start_s[i]):
+        if events.start_s[i] > until:
+            bursts.append([])
+        bursts[-1].append(i)
+        until = max(until, events.end_s[i])
+    return bursts
 
 
 @lru_cache(maxsize=64)

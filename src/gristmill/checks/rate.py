@@ -36,10 +36,10 @@ class Rate:
     )
     source: ClassVar[str] = (
         "Clocks of cameras and controllers agree within 1 %, nominal rates such as 29.97 Hz within 0.1 %; "
-        "3 % is beyond both."
+        "2 % is beyond both."
     )
 
-    max_error: float = 0.03  # share of the declared rate
+    max_error: float = 0.02  # share of the declared rate
     always: float = 0.9  # share of the episodes from which on the declaration is to blame
     min_episodes: int = 3
 

@@ -18,6 +18,7 @@ from gristmill.motion import Motion, motion_of
 from gristmill.runs import runs_of
 
 _ABRUPT = 0.5  # a clipped signal arrives or leaves with at least this share of its usual fast step
+_COUNTS = 3.0  # and with at least so many steps of its sensor's resolution
 _CONTINUOUS = 0.5  # share of the samples away from the bound at which a clipped signal still moves
 
 
@@ -106,11 +107,12 @@ class Saturation:
 
     def _flats(self, motion: Motion, row: int, side: str) -> Iterator[Event]:
         values, sizes = motion.values[row], motion.step_sizes[row]
-        on = np.equal(values, values.max() if side == "upper" else values.min())
+        on = values == (values.max() if side == "upper" else values.min())
         away = sizes[~(on[1:] & on[:-1])]
         if not len(away) or np.count_nonzero(away) < _CONTINUOUS * len(away):
             return
-        fast = _ABRUPT * np.sort(away)[int(0.9 * (len(away) - 1))]
+        # A slow turn looks flat to a coarse sensor, but it neither comes nor goes by several counts at once.
+        fast = max(_ABRUPT * np.sort(away)[int(0.9 * (len(away) - 1))], _COUNTS * motion.resolution[row])
         layout = motion.layout
         group = layout.state if row < layout.states else layout.action
         others = [r for r in range(group.start, group.stop) if r != row]
@@ -118,7 +120,7 @@ class Saturation:
         visits = 0
         for start, stop in runs_of(on, self.at_least):
             corners = (start > 0 and sizes[start - 1] >= fast) or (stop < len(values) and sizes[stop - 1] >= fast)
-            moving = motion.step_sizes[others, start : stop - 1].any(axis=0)
+            moving = motion.step_sizes[others, start : stop - 1].max(axis=0, initial=0.0) > 0
             if corners and np.count_nonzero(moving) >= 0.5 * len(moving):
                 since = values[runs[-1][1] : start] if runs else values[:0]
                 left = np.abs(since - values[start]).max(initial=0.0) >= self.away * motion.range[row]

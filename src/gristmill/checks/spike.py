@@ -49,9 +49,9 @@ class Spike:
     )
 
     explained: float = measuring(1.5)  # how many of the largest nearby steps the neighbours explain
-    counts: float = measuring(5.0)  # steps of the sensor's resolution that are no spike
+    counts: float = measuring(8.0)  # steps of the sensor's resolution that are no spike
     min_height: float = 0.045  # share of the dimension's range over the corpus
-    min_of_widest: float = 0.005  # and of the widest range among its peers: arm joints, hand joints or grippers
+    min_of_widest: float = 0.003  # and of the widest range among its peers: arm joints, hand joints or grippers
 
     def measure(self, episode: Episode) -> Measured:
         """Samples that reverse at once; strength is the height that nearby motion does not explain."""

@@ -47,8 +47,8 @@ class TrackingOffset:
         "Calibrate leader and follower again; keep episodes of different calibrations apart, or shift the actions."
     )
     source: ClassVar[str] = (
-        "A fifth of the range is ten degrees and more on any arm, beyond the sag of hobby servos under load; eight "
-        "robust standard deviations are beyond the scatter between good episodes."
+        "A fifth of the range is far beyond play, sag and the offset that lag leaves in short episodes; eight robust "
+        "standard deviations are beyond the scatter between good episodes."
     )
 
     at_least_s: float = measuring(1.0)
