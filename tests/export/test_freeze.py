@@ -135,7 +135,7 @@ def test_other_defects_are_not_forgiven_with_the_gap(bench) -> None:
 
 def test_a_recording_that_changed_since_the_audit_is_refused(bench) -> None:
     bench.corpus(video=False)
-    with pytest.raises(SnapshotError, match="made/0: its values changed"):
+    with pytest.raises(SnapshotError, match="made/000000: its values changed"):
         bench.freeze(audited=lambda d: d._replace(values=d.values[::-1]))
 
 

@@ -61,9 +61,9 @@ def test_values_and_pixels(bench, read, decoded, tmp_path) -> None:
         np.testing.assert_allclose(written.values("timestamp", new), np.arange(n) / 10, rtol=1e-6)
     rows = written.episodes
     assert [(r["gristmill/episode_id"], r["gristmill/start_frame"], r["gristmill/stop_frame"]) for r in rows] == [
-        ("made/0", 22, 60),
-        ("made/2", 0, 40),
-        ("made/3", 0, 70),
+        ("made/000000", 22, 60),
+        ("made/000002", 0, 40),
+        ("made/000003", 0, 70),
     ]
     mark = json.loads((tmp_path / "out" / "meta" / "gristmill.json").read_text())
     assert (mark["data_hash"], mark["lineage_hash"]) == (snapshot.data_hash, snapshot.lineage_hash)
@@ -256,7 +256,7 @@ def test_changed_recordings_are_refused(bench, tmp_path) -> None:
     episodes = list(corpus.episodes(range(4)))
     changed = reaching(2, frames=40, dims=3, rate_hz=10.0, corpus="made", cameras=episodes[2].cameras, tasks=("other",))
     bench.add([*episodes[:2], changed, episodes[3]])
-    with pytest.raises(SnapshotError, match=r"made/2 changed since the snapshot was frozen \(task\)"):
+    with pytest.raises(SnapshotError, match=r"made/000002 changed since the snapshot was frozen \(task\)"):
         _export(bench, snapshot, tmp_path / "out")
     bench.add(episodes[:2])
     with pytest.raises(SnapshotError, match="episode 2 is gone"):
@@ -265,11 +265,11 @@ def test_changed_recordings_are_refused(bench, tmp_path) -> None:
     encode(path, [np.zeros((50, 32, 48, 3), np.uint8)], 10.0)
     episodes[1].cameras = {TOP: bench.camera(path, 50)}
     bench.add(episodes)
-    with pytest.raises(SnapshotError, match=f"made/1 changed .*camera {TOP}"):
+    with pytest.raises(SnapshotError, match=f"made/000001 changed .*camera {TOP}"):
         _export(bench, snapshot, tmp_path / "out")
     path.unlink()
     episodes[1].cameras = {TOP: bench.camera(path, 50)}
-    with pytest.raises(SnapshotError, match="made/1 cannot be read any more"):
+    with pytest.raises(SnapshotError, match="made/000001 cannot be read any more"):
         _export(bench, snapshot, tmp_path / "out")
     assert [p.name for p in tmp_path.iterdir()] == ["raw"]
 

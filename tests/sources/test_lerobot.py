@@ -50,7 +50,7 @@ def test_values_names_times_and_tasks_are_those_written(tmp_path: Path, version:
     assert [d.channel for d in corpus.facts.dims] == ["observation.state"] * 3 + ["action"] * 3
     for e, episode in enumerate(corpus.episodes(range(4))):
         n = (5, 7, 6, 8)[e]
-        assert episode.id == f"robot/{e}"
+        assert episode.id == f"robot/{e:06d}"
         assert episode.issues == ()
         assert list(episode.channels) == ["observation.state", "action"]
         channel = episode.channels["observation.state"]
