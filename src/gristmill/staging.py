@@ -67,9 +67,10 @@ class Staged:
         Raises:
             UsageError: something appeared at `out` meanwhile.
         """
-        _flush_to_disk(self.payload)
         if _occupied(self.out) and not self._replaces:
             raise UsageError(f"{self.out}: something was put there meanwhile; nothing was replaced")
+        if self._replaces:
+            _flush_to_disk(self.payload)
         if not self.out.exists():
             self.payload.rename(self.out)
         elif not _occupied(self.out):
@@ -137,7 +138,7 @@ def _exchange(a: Path, b: Path) -> bool:
 
 
 def _flush_to_disk(folder: Path) -> None:
-    """Make the files durable before they take the place of older ones."""
+    """Make the files durable, so that a power cut cannot lose them after the older ones are gone."""
     for at, _, files in os.walk(folder):
         for name in files:
             handle = os.open(Path(at) / name, os.O_RDONLY)

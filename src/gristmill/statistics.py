@@ -29,11 +29,7 @@ def describe(columns: Mapping[str, np.ndarray]) -> Described:
     NaN and infinities are left out; a dimension without any finite value gets NaN.
     """
     matrix, slices = _stack(columns)
-    stats = _matrix_statistics(matrix)
-    count = np.array([matrix.shape[1]])
-    return {
-        key: {name: values[part] for name, values in stats.items()} | {"count": count} for key, part in slices.items()
-    }
+    return _by_column(_matrix_statistics(matrix), slices, matrix.shape[1])
 
 
 class RunningStatistics:
@@ -46,27 +42,32 @@ class RunningStatistics:
     def __init__(self, scratch: Path) -> None:
         self._scratch = scratch
         self._spools: dict[str, _Spool] = {}
-        self._moments: dict[str, _Moments] = {}
+        self._moments = _Moments()
+        self._slices: dict[str, slice] = {}
 
-    def add(self, columns: Mapping[str, np.ndarray], described: Described | None = None) -> Described:
+    def add(self, columns: Mapping[str, np.ndarray]) -> Described:
         """Take in the rows of one episode, each column (t, d) or (t,); returns their own statistics.
 
-        A column may be absent from some episodes; its shape and dtype stay the same.
+        Raises:
+            ValueError: other columns, or other widths, than before.
         """
-        described = describe(columns) if described is None else described
+        matrix, slices = _stack(columns)
+        if self._moments.rows and slices != self._slices:
+            raise ValueError(f"columns {list(slices)} do not continue {list(self._slices)}")
+        self._slices = slices
+        stats = _matrix_statistics(matrix)
+        self._moments.add(stats, matrix)
         for key, values in columns.items():
             if key not in self._spools:
                 self._spools[key] = _Spool(self._scratch / f"{len(self._spools)}.values", values)
-                self._moments[key] = _Moments()
             self._spools[key].add(values)
-            self._moments[key].add(described[key], values)
-        return described
+        return _by_column(stats, slices, matrix.shape[1])
 
     def finish(self) -> Described:
         """The statistics of all rows so far; the spooled values are removed."""
-        result: Described = {}
-        for key, moments in self._moments.items():
-            result[key] = moments.result() | self._spools[key].quantiles()
+        result = _by_column(self._moments.result(), self._slices, self._moments.rows)
+        for key, spool in self._spools.items():
+            result[key] |= spool.quantiles()
         self.close()
         return result
 
@@ -75,48 +76,43 @@ class RunningStatistics:
         for spool in self._spools.values():
             spool.remove()
         self._spools.clear()
-        self._moments.clear()
 
 
 class _Moments:
-    """Count, extremes, mean and summed squares of one column, merged episode by episode."""
+    """Extremes, mean and summed squares of many dimensions, merged episode by episode."""
 
     def __init__(self) -> None:
         self.rows = 0
-        self.finite: FloatArray = np.zeros(1)
-        self.mean: FloatArray = np.zeros(1)
-        self.squares: FloatArray = np.zeros(1)
-        self.low: FloatArray = np.array([np.inf])
-        self.high: FloatArray = np.array([-np.inf])
+        self._finite: FloatArray = np.zeros(1)  # values that count, in each dimension
+        self._mean: FloatArray = np.zeros(1)
+        self._squares: FloatArray = np.zeros(1)
+        self._low: FloatArray = np.array([np.inf])
+        self._high: FloatArray = np.array([-np.inf])
 
-    def add(self, stats: Mapping[str, np.ndarray], values: np.ndarray) -> None:
-        self.rows += len(values)
-        mean, std = stats["mean"], stats["std"]
-        known = np.isfinite(mean)
-        if known.all() and (values.dtype.kind not in "fc" or np.isfinite(values).all()):
-            n: FloatArray = np.full(len(mean), float(len(values)))
-        else:
-            n = np.isfinite(values.reshape(len(values), -1)).sum(axis=0).astype(np.float64)
-            mean, std = np.where(known, mean, 0.0), np.where(known, std, 0.0)
-        total = self.finite + n
-        share = np.divide(n, total, out=np.zeros_like(total), where=total > 0)
-        delta = mean - self.mean
-        self.squares = self.squares + std**2 * n + delta**2 * self.finite * share
-        self.mean = self.mean + delta * share
-        self.finite = total
-        self.low = np.fmin(self.low, stats["min"])
-        self.high = np.fmax(self.high, stats["max"])
+    def add(self, stats: Mapping[str, np.ndarray], matrix: FloatArray) -> None:
+        """Merge the statistics of a (d, t) matrix."""
+        n = np.isfinite(matrix).sum(axis=1).astype(np.float64)
+        mean, std = np.where(n > 0, stats["mean"], 0.0), np.where(n > 0, stats["std"], 0.0)
+        total = self._finite + n
+        share = n / np.maximum(total, 1.0)
+        delta = mean - self._mean
+        self._squares = self._squares + std**2 * n + delta**2 * self._finite * share
+        self._mean = self._mean + delta * share
+        self._low = np.fmin(self._low, stats["min"])
+        self._high = np.fmax(self._high, stats["max"])
+        self._finite = total
+        self.rows += matrix.shape[1]
 
     def result(self) -> dict[str, np.ndarray]:
-        empty = self.finite == 0
-        n = np.where(empty, 1.0, self.finite)
+        """Statistics of each dimension; NaN where nothing was finite."""
+        empty = self._finite == 0
         found = {
-            "min": self.low,
-            "max": self.high,
-            "mean": self.mean,
-            "std": np.sqrt(self.squares / n),
+            "min": self._low,
+            "max": self._high,
+            "mean": self._mean,
+            "std": np.sqrt(self._squares / np.maximum(self._finite, 1.0)),
         }
-        return {k: np.where(empty, np.nan, v) for k, v in found.items()} | {"count": np.array([self.rows])}
+        return {name: np.where(empty, np.nan, values) for name, values in found.items()}
 
 
 class _Spool:
@@ -142,6 +138,13 @@ class _Spool:
     def remove(self) -> None:
         self._path.unlink(missing_ok=True)
         self._file.close()
+
+
+def _by_column(stats: Mapping[str, np.ndarray], slices: Mapping[str, slice], rows: int) -> Described:
+    count = np.array([rows])
+    return {
+        key: {name: values[part] for name, values in stats.items()} | {"count": count} for key, part in slices.items()
+    }
 
 
 def _stack(columns: Mapping[str, np.ndarray]) -> tuple[FloatArray, dict[str, slice]]:

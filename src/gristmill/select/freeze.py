@@ -72,7 +72,7 @@ def freeze(
                     for span in _spans(plan, at, settled, groups.name(corpus.facts, features)):
                         spans.append(span)
                         frames = span.rows
-                        stats.add(span.group, {k: c.values[frames] for k, c in episode.channels.items()})
+                        stats.add(span.group, {k: c.values[frames] for k, c in sorted(episode.channels.items())})
                 if progress:
                     progress(1)
             rows.extend(_row(plan, at, outcomes.get(at)) for at in range(len(plan.rows)))

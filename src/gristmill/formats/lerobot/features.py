@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,7 @@ def column(key: str, feature: Mapping[str, Any], values: Any, rows: int) -> pa.A
 
 def _numbers(key: str, feature: Mapping[str, Any], values: np.ndarray, rows: int) -> pa.Array:
     shape = tuple(feature["shape"])
-    size = int(np.prod(shape))
+    size = prod(shape)
     if values.size != rows * size:
         raise UsageError(f"feature {key!r}: values of shape {values.shape} do not fit {rows} rows of {shape}")
     wanted = np.dtype(feature["dtype"])

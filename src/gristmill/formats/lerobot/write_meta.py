@@ -63,25 +63,21 @@ class EpisodeWriter:
         self._scratch = scratch / "episodes"
         self._scratch.mkdir()
         self._rows: list[dict[str, Any]] = []
+        self._stats: dict[str, dict[int, np.ndarray]] = {}  # column -> position among the rows -> values
         self._types: dict[str, pa.DataType] = {}
-        self._known: Counter[str] = Counter()  # rows in which a column has a value
+        self._known: Counter[str] = Counter()  # episodes for which a statistic is known
         self._parts: list[Path] = []
         self.count = 0
 
     def add(self, row: Mapping[str, Any], stats: Described) -> None:
         """Add one episode: plain values by column, statistics by feature."""
-        flat = dict(row)
+        for key, value in row.items():
+            if key not in self._types and value is not None:
+                self._types[key] = pa.int64() if isinstance(value, int) else pa.infer_type([value])
         for feature, found in stats.items():
             for name, values in found.items():
-                if np.isfinite(values).all():
-                    flat[f"stats/{feature}/{name}"] = values.tolist()
-        for key, value in flat.items():
-            if value is None:
-                continue
-            self._known[key] += 1
-            if key not in self._types:
-                self._types[key] = pa.int64() if isinstance(value, int) else pa.infer_type([value])
-        self._rows.append(flat)
+                self._stats.setdefault(f"stats/{feature}/{name}", {})[len(self._rows)] = values
+        self._rows.append(dict(row))
         self.count += 1
         if len(self._rows) >= _EPISODES_A_GROUP:
             self._flush()
@@ -89,9 +85,10 @@ class EpisodeWriter:
     def finish(self, folder: Path, max_bytes: int) -> None:
         """Write `chunk-*/file-*.parquet` under `folder`, a new file after `max_bytes` before compression."""
         self._flush()
-        whole = [k for k, n in self._known.items() if not k.startswith("stats/") or n == self.count]
-        whole = [k for k in whole if not k.startswith("stats/") or f"{k.rpartition('/')[0]}/mean" in whole]
-        columns = pa.schema([(k, self._types[k]) for k in whole])
+        # Without its mean, a feature's other statistics are of no use.
+        known = {k for k, n in self._known.items() if n == self.count}
+        whole = [k for k in self._known if k in known and f"{k.rpartition('/')[0]}/mean" in known]
+        columns = pa.schema([(k, self._types[k]) for k in (*(k for k in self._types if k not in self._known), *whole)])
         columns = columns.append(pa.field("meta/episodes/chunk_index", pa.int64()))
         columns = columns.append(pa.field("meta/episodes/file_index", pa.int64()))
         writer: pq.ParquetWriter | None = None
@@ -120,11 +117,31 @@ class EpisodeWriter:
     def _flush(self) -> None:
         if not self._rows:
             return
+        count = len(self._rows)
+        columns = {
+            k: pa.array([r.get(k) for r in self._rows], t) for k, t in self._types.items() if k not in self._known
+        }
+        for key, found in self._stats.items():
+            columns[key] = _lists(np.array(list(found)), np.stack(list(found.values())), count)
+            self._known[key] += count - columns[key].null_count
+            self._types.setdefault(key, columns[key].type)
         path = self._scratch / f"{len(self._parts):06d}.parquet"
-        columns = {k: pa.array([r.get(k) for r in self._rows], kind) for k, kind in self._types.items()}
         pq.write_table(pa.table(columns), path, compression="none")
         self._parts.append(path)
-        self._rows = []
+        self._rows, self._stats = [], {}
+
+
+def _lists(places: np.ndarray, values: np.ndarray, rows: int) -> pa.Array:
+    """Values (n, *shape) at n of the rows as a column of nested lists; null where there are none, or not all finite."""
+    column = pa.array(values.reshape(-1), pa.int64() if values.dtype.kind in "iu" else pa.float64())
+    for width in reversed(values.shape[1:]):
+        column = pa.ListArray.from_arrays(pa.array(np.arange(0, len(column) + 1, width, dtype=np.int32)), column)
+    finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
+    if len(values) == rows and finite.all():
+        return column
+    source = np.full(rows, -1)
+    source[places[finite]] = np.flatnonzero(finite)
+    return column.take(pa.array(source, mask=source < 0))
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
