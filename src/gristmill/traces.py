@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gristmill.episode import Camera, Episode
+from gristmill.episode import Camera
 from gristmill.errors import VideoError
 from gristmill.types import FloatArray, IntArray, Luma, TimesS
 
@@ -75,19 +75,6 @@ def trace(camera: Camera) -> CameraTraces:
         if not len(packets):
             raise
     return kernel.result(packets.times_s)
-
-
-def traces_of(episode: Episode) -> tuple[dict[str, CameraTraces], str | None]:
-    """The traces of every camera that has some, and why others have none (None: all have)."""
-    found: dict[str, CameraTraces] = {}
-    missing = []
-    for key in episode.cameras:
-        traces = episode.traces(key)
-        if traces is None or not len(traces):
-            missing.append(key)
-        else:
-            found[key] = traces
-    return found, f"no decoded frames of {', '.join(missing)}" if missing else None
 
 
 def to_arrays(traces: CameraTraces) -> dict[str, np.ndarray]:

@@ -1,0 +1,70 @@
+"""Frames whose data is there and damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from gristmill.check import Column, Measured, Reads
+from gristmill.episode import Episode
+from gristmill.finding import Event, Finding, Kind
+from gristmill.footage import by_camera, per_camera, span_s
+from gristmill.manifest import Manifest, finding
+
+
+@dataclass(frozen=True, kw_only=True)
+class CameraDecode:
+    """Does every frame decode?
+
+    A file can have all its packets and still be damaged inside: a bad disk, an interrupted copy. Decoding
+    stops at the first frame that fails; what comes after is counted as lost.
+    """
+
+    version: ClassVar[int] = 1
+    reads: ClassVar[Reads] = Reads(traces=True)
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("lost", "int", unit="frames", per="camera", about="packets that gave no frame"),
+    )
+    fix: ClassVar[str] = "Copy the video again from its source, or cut the episode where the damage begins."
+    source: ClassVar[str] = "The decoder's own verdict; a player conceals damage, a training loader stops on it."
+
+    max_lost: int = 0  # frames
+
+    def measure(self, episode: Episode) -> Measured:
+        """Where decoding stopped; strength is the number of frames lost from there on."""
+        lost: dict[str, float] = {}
+        events = []
+        missing = []
+        for key, camera in episode.cameras.items():
+            traces = episode.traces(key)
+            if traces is None:
+                missing.append(key)
+                continue
+            lost[key] = traces.lost
+            if traces.lost:
+                n = len(traces)
+                from_s = span_s(traces, n - 1, n, episode.rate_hz)[1] if n else 0.0
+                until_s = max(from_s + 1 / episode.rate_hz, camera.frames / episode.rate_hz)
+                events.append(Event(from_s, until_s, traces.lost, camera=key))
+        unknown = f"no decoded frames of {', '.join(missing)}" if missing else None
+        return Measured({"lost": per_camera(episode, lost)}, events, unknown)
+
+    def judge(self, manifest: Manifest) -> Iterator[Finding]:
+        """Cameras that lost more than `max_lost` frames."""
+        for group in by_camera(manifest.events, np.asarray(manifest.events.strength) > self.max_lost):
+            yield finding(
+                self,
+                Kind.DEFECT,
+                group.row,
+                f"{group.channel} of {manifest.where(group.row)}: {int(group.strongest)} frames do not decode, from "
+                f"{group.spans_s[0].start_s:.2f} s on; a training loader stops there",
+                camera=group.channel,
+                spans_s=group.spans_s,
+                measured=group.strongest,
+                threshold=self.max_lost,
+                unit="frames",
+                code="video_damaged",
+            )
