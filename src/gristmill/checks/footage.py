@@ -93,8 +93,8 @@ class Footage:
                 Kind.DEFECT,
                 row,
                 f"{key} of {manifest.where(row)} {'is the same video as' if same else 'shares footage with'} {whose} "
-                f"of {where}; one of them shows another moment than its numbers, and both sides of a split may show the "
-                "same",
+                f"of {where}; one of them shows another moment than its numbers, and both sides of a split may show "
+                "it",
                 camera=key,
                 measured=share,
                 threshold=self.min_shared,
