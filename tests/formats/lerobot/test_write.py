@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gristmill.errors import UsageError, VideoError
+from gristmill.errors import SnapshotError, UsageError, VideoError
 from gristmill.formats.lerobot.image_statistics import PixelHistogram
 from gristmill.formats.lerobot.write import DatasetWriter, PacketRange, Pictures, is_ours
 from gristmill.statistics import QUANTILES
@@ -97,7 +97,12 @@ def test_info(dataset) -> None:
     assert info["features"]["observation.state"] == FEATURES["observation.state"]
     assert info["features"]["action"]["names"] is None
     video = info["features"][TOP]["info"]
-    assert (video["video.height"], video["video.width"], video["video.codec"], video["video.fps"]) == (32, 48, "av1", 30)
+    assert (video["video.height"], video["video.width"], video["video.codec"], video["video.fps"]) == (
+        32,
+        48,
+        "av1",
+        30,
+    )
     assert list(info["features"])[-5:] == ["timestamp", "frame_index", "episode_index", "index", "task_index"]
     assert is_ours(dataset)
     assert json.loads((dataset / "meta" / "gristmill.json").read_text())["from"] == "test"
@@ -341,3 +346,33 @@ def test_writing_is_deterministic(tmp_path) -> None:
     assert files
     for name in files:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
+
+
+def test_a_file_that_was_not_written_whole_is_noticed(tmp_path, monkeypatch) -> None:
+    features = {"action": FEATURES["action"]} | VIDEO
+    with DatasetWriter(tmp_path / "out", fps=30, features=features, robot_type="x") as writer:
+        part = Pictures(chunks=[_pictures(6, 0)], frames=6)
+        writer.add_episode({"action": np.zeros(6, np.float32)}, ["t"], {TOP: part})
+        monkeypatch.setattr("gristmill.formats.lerobot.write_check._frames", lambda path: 5)
+        with pytest.raises(SnapshotError, match=r"5 frames in videos/.*file-000.mp4 where 6 were written"):
+            writer.close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_statistics_of_what_is_called_an_image_but_is_none_stay_out_of_the_episodes(tmp_path) -> None:
+    features = {"image_embedding": {"dtype": "float32", "shape": [4]}}
+    with DatasetWriter(tmp_path / "out", fps=30, features=features, robot_type="x") as writer:
+        writer.add_episode({"image_embedding": np.ones((3, 4), np.float32)}, ["t"])
+        root = writer.close()
+    assert not any(k.startswith("stats/image_embedding") for k in _episodes(root)[0])
+    assert json.loads((root / "meta" / "stats.json").read_text())["image_embedding"]["mean"] == [1, 1, 1, 1]
+
+
+def test_language_columns_pass_through(tmp_path) -> None:
+    nested = pa.array([[{"role": "user", "content": f"say {i}"}] for i in range(3)])
+    features = {"language_events": {"dtype": "language", "shape": [1], "names": None}, "action": FEATURES["action"]}
+    with DatasetWriter(tmp_path / "out", fps=30, features=features, robot_type="x") as writer:
+        writer.add_episode({"language_events": nested, "action": np.zeros(3, np.float32)}, ["t"])
+        root = writer.close()
+    assert _rows(root)["language_events"].to_pylist() == nested.to_pylist()
+    assert "language_events" not in json.loads((root / "meta" / "stats.json").read_text())

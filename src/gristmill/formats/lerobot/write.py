@@ -20,6 +20,7 @@ import pyarrow as pa
 from gristmill.errors import UsageError
 from gristmill.formats.lerobot import features as ft
 from gristmill.formats.lerobot.image_statistics import CameraStatistics, of_images, sampled
+from gristmill.formats.lerobot.write_check import check_written
 from gristmill.formats.lerobot.write_meta import EpisodeWriter, write_json, write_stats, write_tasks
 from gristmill.formats.lerobot.write_rows import FILES_A_CHUNK, RowWriter
 from gristmill.formats.lerobot.write_videos import PacketRange, Pictures, VideoPart, VideoWriter
@@ -162,7 +163,9 @@ class DatasetWriter:
             if feature["dtype"] == "image":
                 pictures = arrays[key].field("bytes").take(pa.array(sampled(frames))).to_pylist()
                 self._camera_statistics(key, of_images(pictures, f"episode {index}, {key}"), stats)
-        self._episodes.add(row | dict(extra or {}), self._in_shape(stats))
+        # LeRobot's tools refuse statistics of anything called an image that is not of three channels.
+        told = {k: v for k, v in self._in_shape(stats).items() if k in self._cameras or "image" not in k}
+        self._episodes.add(row | dict(extra or {}), told)
         self._frames += frames
         return index
 
@@ -174,6 +177,8 @@ class DatasetWriter:
 
         Raises:
             UsageError: no episode was added.
+            VideoError: a source changed meanwhile, or cannot be cut at a frame.
+            SnapshotError: what lies on disk is not what was written.
         """
         if not self._episodes.count:
             raise UsageError(f"{self._staged.out}: a dataset needs at least one episode; nothing was written")
@@ -192,6 +197,7 @@ class DatasetWriter:
                 stats[key] = found
         write_stats(folder / "meta" / "stats.json", {k: stats[k] for k in self.features if k in stats})
         write_json(folder / "meta" / "info.json", self._info_extra | self._info(splits))
+        check_written(folder, list(self._videos), self.episodes, self._frames)
         write_json(folder / MARK, {"made_by": f"gristmill {version('gristmill')}", **self._origin})
         return self._staged.commit()
 
