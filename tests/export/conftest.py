@@ -165,12 +165,16 @@ class Read:
         own = table.filter(pa.compute.equal(table["episode_index"], episode))
         return np.array(own[key].to_pylist())
 
-    def frames(self, key: str, episode: int) -> np.ndarray:
+    def video(self, key: str, episode: int, rate_hz: float = RATE_HZ) -> tuple[Path, int]:
+        """The file that holds an episode's frames, and the first one's number in it."""
         row = self.episodes[episode]
         chunk, file = row[f"videos/{key}/chunk_index"], row[f"videos/{key}/file_index"]
-        start = round(row[f"videos/{key}/from_timestamp"] * RATE_HZ)
         path = self.root / f"videos/{key}/chunk-{chunk:03d}/file-{file:03d}.mp4"
-        return decode(path)[start : start + row["length"]]
+        return path, round(row[f"videos/{key}/from_timestamp"] * rate_hz)
+
+    def frames(self, key: str, episode: int) -> np.ndarray:
+        path, start = self.video(key, episode)
+        return decode(path)[start : start + self.episodes[episode]["length"]]
 
 
 @pytest.fixture
