@@ -15,33 +15,26 @@ from gristmill.inputs import lanes
 class Rows:
     """What one check measured of the episodes of one part.
 
-    Columns are made when a batch is asked for. Until then a row is a position and an object, appended in that
-    order, so that Ctrl-C at any moment finds whole rows: a position without its object is passed over.
+    Columns are made when a batch is asked for. Until then a row is one object in one list, so that Ctrl-C at
+    any moment finds whole rows only.
     """
+
+    found: list[tuple[int, Measured]]  # position in the part, what was measured; the caller appends
 
     def __init__(self, name: str, columns: Sequence[Column]) -> None:
         self._name = name
         self._columns = tuple(columns)
         self._declared = frozenset(column.name for column in columns)
-        self._begin()
-
-    def _begin(self) -> None:
-        self._at: list[int] = []
-        self._measured: list[Measured] = []
-        self._failed: dict[int, str] = {}  # place among these rows -> what went wrong
+        self.found = []
+        self._failed: dict[int, str] = {}  # place among the rows -> what went wrong
 
     def __len__(self) -> int:
-        return len(self._measured)
-
-    def add(self, at: int, measured: Measured) -> None:
-        """Take what was measured of the episode at position `at` of the part."""
-        self._at.append(at)
-        self._measured.append(measured)
+        return len(self.found)
 
     def fail(self, at: int, problem: str) -> None:
-        """Note that the check went wrong on that episode."""
-        self._failed[len(self._measured)] = problem
-        self.add(at, Measured(unknown=problem))
+        """Note that the check went wrong on the episode at position `at`."""
+        self._failed[len(self.found)] = problem
+        self.found.append((at, Measured(unknown=problem)))
 
     def take(self, keys: pa.Array, ids: pa.Array) -> tuple[pa.RecordBatch, Sequence[str]]:
         """The rows so far as a batch, and what went wrong, one line a failed row. Begins anew.
@@ -50,9 +43,11 @@ class Rows:
             keys: inputs of all episodes of the part.
             ids: their names.
         """
-        measured, failed, count = self._measured, self._failed, len(self._measured)
-        at = self._at[:count]
-        self._begin()
+        rows, failed = self.found[:], self._failed
+        self.found.clear()
+        self._failed = {}
+        at = [at for at, _ in rows]
+        measured = [measured for _, measured in rows]
         if at != list(range(len(keys))):
             keys, ids = keys.take(pa.array(at, pa.int64())), ids.take(pa.array(at, pa.int64()))
         try:

@@ -32,7 +32,7 @@ from gristmill.engine.plan import (
     Reading,
     Work,
 )
-from gristmill.engine.views import view
+from gristmill.engine.views import implied, view
 from gristmill.episode import Camera, Corpus, Episode
 from gristmill.errors import GristmillError, RecordingError
 from gristmill.inputs import Pair, Parts, combine, hexadecimal, inputs, number, pair
@@ -120,8 +120,11 @@ class _Session:
         self._stored: dict[str, int] = {}
         if work.traces is not None:
             self._stored = {digest: i for i, digest in enumerate(hexadecimal(lanes_of(work.traces["input"])))}
-        self._reads = list(dict.fromkeys(stage.check.reads for stage in plan.stages))
-        self._reads_of = [self._reads.index(stage.check.reads) for stage in plan.stages]
+        reads = [implied(stage.check.reads) for stage in plan.stages]
+        self._reads = list(dict.fromkeys(reads))
+        self._reads_of = [self._reads.index(r) for r in reads]
+        # Whether rows were measured before, so that a new episode's input has to be looked up among them.
+        self._asks = [stage.known is not None for stage in plan.stages]
         # Checks for which the low-dimensional data is loaded; the reader's issues come to light with it.
         self._on_data = np.array([not {"values", "meta"}.isdisjoint(s.parts.names) for s in plan.stages], bool)
         self._start = 0
@@ -145,8 +148,9 @@ class _Session:
         seen: list[Episode | None] = [None] * len(self._reads)
         mixed: dict[Parts, Pair] = {}
         place = at - self._start
+        blind = self._states["values"][at] == BROKEN
         for i, state in enumerate(owed.tolist()):
-            if state == SETTLED or (state == DECIDE and not self._is_owed(at, i, mixed)):
+            if state == SETTLED or (state == DECIDE and (self._asks[i] or blind) and not self._is_owed(at, i, mixed)):
                 continue
             which = self._reads_of[i]
             part = seen[which]
@@ -154,9 +158,9 @@ class _Session:
                 part = seen[which] = view(episode, self._reads[which])
             rows = self._rows[i]
             try:
-                rows.add(place, self._checks[i].measure(part))
+                rows.found.append((place, self._checks[i].measure(part)))
             except RecordingError as error:
-                rows.add(place, Measured(unknown=str(error)))
+                rows.found.append((place, Measured(unknown=str(error))))
             except Exception as error:  # noqa: BLE001 - a mistake in one check is reported, the others go on
                 rows.fail(place, problem(self._plan.stages[i].name, episode.id, error))
 
@@ -167,7 +171,7 @@ class _Session:
         self._readings.append(Reading(int(self._work.rows[at]), "values", "", reason, lasting=False))
 
     def _is_owed(self, at: int, i: int, mixed: dict[Parts, Pair]) -> bool:
-        """Whether a check is owed now that the episode was read."""
+        """Whether a check is owed now that the episode was read, or could not be."""
         stage = self._plan.stages[i]
         if "values" in stage.parts.names and self._states["values"][at] == BROKEN:
             return False

@@ -7,6 +7,7 @@ is not handed over.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gristmill.check import Reads
 from gristmill.embodiment import Embodiment
@@ -20,16 +21,21 @@ class UndeclaredReadError(GristmillError):
     """A check asked for channels that it does not declare; this is a mistake in the check."""
 
 
+def implied(reads: Reads) -> Reads:
+    """What `reads` comes to: shared motion is made of the channels and looks at the card."""
+    return replace(reads, channels=True, card=True) if reads.motion else reads
+
+
 def view(episode: Episode, reads: Reads) -> Episode:
     """A shallow copy with what `reads` declares; arrays that were loaded and shared work are not copied."""
+    reads = implied(reads)
     seen = object.__new__(Episode)
     seen.__dict__.update(episode.__dict__)
-    low_dimensional = reads.channels or reads.motion
     if not reads.motion:
         seen.__dict__["derived"] = {}
-        if not reads.card:
-            seen.embodiment = _NO_CARD
-    if not low_dimensional:
+    if not reads.card:
+        seen.embodiment = _NO_CARD
+    if not reads.channels:
         for name in ("channels", "index_columns", "times_s", "frames", "dims"):
             seen.__dict__.pop(name, None)
         seen.load_channels = _undeclared

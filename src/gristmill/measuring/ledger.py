@@ -63,6 +63,7 @@ class Ledger:
         self.digests["meta"] = _meta_lanes(self.table.meta_digest)
         self.reasons: dict[str, dict[int, str]] = {part: {} for part in self.parts}
         self._elsewhere: Mapping[str, str] | None = None
+        self._ids = [episode_id(self.key, index) for index in self.table.index.tolist()]
         self._mixed: dict[Parts, tuple[Lanes, Mask]] = {}
         self._recall(store.digests(self.key))
 
@@ -115,8 +116,7 @@ class Ledger:
 
     def ids(self, rows: IntArray | None = None) -> list[str]:
         """Episode ids of some rows, or all."""
-        index = self.table.index if rows is None else self.table.index[rows]
-        return [episode_id(self.key, i) for i in index.tolist()]
+        return self._ids if rows is None else [self._ids[row] for row in rows.tolist()]
 
     def digests_of(self, row: int) -> Digests:
         """All content digests of one episode."""
