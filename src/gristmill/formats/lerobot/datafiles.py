@@ -132,6 +132,9 @@ class DataFiles:
         return found
 
     def _load(self, name: str) -> DataFile:
+        # Opening a pipe would wait for ever; only regular files have a stamp.
+        if self._files.stamp(name) is None:
+            raise RecordingError(f"{name} is missing")
         path = self._files.path(name)
         table = Table(path, name, lambda: self._pattern(name))
         if self._fits is None or not table.schema.equals(self._fits[0]):

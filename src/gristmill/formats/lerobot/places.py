@@ -67,7 +67,7 @@ class Finder:
                 return self._files.get(path)
             place.lost = "the metadata names no data file"
         except RecordingError as error:
-            place.lost = str(error) if self._files.exists(path) else f"{path} is missing"
+            place.lost = str(error)
         return None
 
     def _own(self, row: int, file: DataFile, runs: Sequence[Run], place: Place) -> None:

@@ -58,19 +58,14 @@ def _check_camera(rows: EpisodeRows, key: str, slices: CameraSlices, ids: IntArr
     need_s = np.fmin(rows.length / rate_hz, stop_s - start_s)
     clash, partner = _clashes(ids, start_s, start_s + need_s, ~senseless, tolerance_s)
     joined = _joined(ids, start_s, stop_s, tolerance_s)
-    displaced, gap_s = _displaced(ids, start_s, stop_s, rows.length / rate_hz, joined, tolerance_s)
-    blamed = clash & ~joined
-    # When all of them fit their neighbours, or none does, nothing tells which one is wrong.
-    groups_clear = blamed | blamed[partner]
-    blamed |= clash & ~groups_clear
-    for row in np.flatnonzero((blamed | displaced) & ~senseless).tolist():
-        path = slices.paths[row]
-        if clash[row]:
-            other = int(rows.index[partner[row]])
-            what = f"that overlaps the one of episode {other}; frames of another episode would be shown"
-        else:
-            what = f"while its neighbours leave a gap at {gap_s[row]:.2f} s that fits it"
-        message = f"camera {key} points to the window from {start_s[row]:.2f} s of {path}, {what}"
+    blamed = _blame(clash, partner, _displaced(start_s, stop_s, ids, rows.length / rate_hz, tolerance_s), ~joined)
+    # A window of its own, wherever it lies, is no fault: tools that replace one episode's video leave a gap behind.
+    for row in np.flatnonzero(blamed & ~senseless).tolist():
+        path, other = slices.paths[row], int(rows.index[partner[row]])
+        message = (
+            f"camera {key} points to the window from {start_s[row]:.2f} s of {path}, that overlaps the one of "
+            f"episode {other}; frames of another episode would be shown"
+        )
         rows.accuse(row, "wrong_pointer", message, _FIX, check="pointers", camera=key, subject=path)
 
 
@@ -99,19 +94,26 @@ def _joined(ids: IntArray, start_s: FloatArray, stop_s: FloatArray, tolerance_s:
 
 
 def _displaced(
-    ids: IntArray, start_s: FloatArray, stop_s: FloatArray, length_s: FloatArray, joined: Mask, tolerance_s: float
-) -> tuple[Mask, FloatArray]:
-    """Which episodes stand elsewhere although their neighbours leave a gap of their length, and where it begins."""
-    n = len(ids)
-    displaced, gap_s = np.zeros(n, bool), np.full(n, np.nan)
-    if n < 3:
-        return displaced, gap_s
-    before, behind = slice(0, n - 2), slice(2, n)
-    gap = start_s[behind] - stop_s[before]
-    fits = (ids[before] == ids[behind]) & (ids[before] >= 0) & (np.abs(gap - length_s[1:-1]) <= tolerance_s)
-    displaced[1:-1] = fits & ~joined[1:-1]
-    gap_s[1:-1] = stop_s[before]
-    return displaced, gap_s
+    start_s: FloatArray, stop_s: FloatArray, ids: IntArray, length_s: FloatArray, tolerance_s: float
+) -> Mask:
+    """Which episodes stand elsewhere although their neighbours leave a gap of their length."""
+    displaced = np.zeros(len(ids), bool)
+    gap_s = start_s[2:] - stop_s[:-2]
+    displaced[1:-1] = (ids[2:] == ids[:-2]) & (np.abs(gap_s - length_s[1:-1]) <= tolerance_s)
+    displaced[1:-1] &= np.abs(start_s[1:-1] - stop_s[:-2]) > tolerance_s
+    return displaced
+
+
+def _blame(clash: Mask, partner: IntArray, *signs: Mask) -> Mask:
+    """Which of the episodes that overlap are wrong: those with the first sign that only some of them have."""
+    blamed = np.zeros(len(clash), bool)
+    settled = ~clash
+    for sign in signs:
+        apart = ~settled & (sign | sign[partner])
+        blamed |= apart & sign
+        settled |= apart
+    # Where nothing tells them apart, all of them are in doubt.
+    return blamed | ~settled
 
 
 def _no_columns(key: str) -> Issue:

@@ -95,7 +95,7 @@ class EpisodeReader:
         n = len(self._rows)
         shared: dict[tuple, Issue] | None = None
         for row in np.unique(np.linspace(min(1, n - 1), n - 1, _PROBES).astype(int)).tolist() if n > 2 else ():
-            found = {_kind_of(i): i for i in self.examine(row).issues}
+            found = {_kind_of(i): i for i in self.examine(row).issues if _can_be_common(i)}
             shared = found if shared is None else {k: i for k, i in shared.items() if k in found}
             if not shared:
                 break
@@ -245,6 +245,14 @@ class EpisodeReader:
             return self._files.path(str(cell["path"])).read_bytes()
         except (OSError, UnsafeCorpusError) as error:
             raise VideoError(f"{where}: image {cell['path']!r} cannot be read ({error})") from None
+
+
+def _can_be_common(issue: Issue) -> bool:
+    """Whether the issue is about how the corpus is written, and harms no episode's own data.
+
+    A file that is missing, or frames that are another episode's, stay with their episodes, however many they are.
+    """
+    return issue.check in ("schema", "stats") or (issue.check == "pointers" and issue.camera is None)
 
 
 def _kind_of(issue: Issue) -> tuple:
