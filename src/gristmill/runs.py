@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gristmill.types import IntArray, Mask
+from gristmill.types import Mask
 
 
 def runs_of(mask: Mask, shortest: int = 1) -> list[tuple[int, int]]:
@@ -20,14 +20,3 @@ def widened(mask: Mask, before: int, after: int) -> Mask:
     for start, stop in runs_of(mask):
         grown[max(0, start - before) : stop + after] = True
     return grown
-
-
-def longest(mask: Mask) -> int:
-    """Length of the longest run."""
-    return max((b - a for a, b in runs_of(mask)), default=0)
-
-
-def ranks(count: int, share: float) -> IntArray:
-    """Positions of the lower and upper `share` in `count` sorted values."""
-    low = round(share * (count - 1))
-    return np.array([low, count - 1 - low], np.intp)

@@ -46,7 +46,7 @@ class DeadChannel:
     at_least_s: float = measuring(1.0)  # shorter recordings may hold a rest only
     commanded: float = 0.25  # share of the command's usual range that must have moved
     usual: float = 0.8  # share of the episodes in which a joint moves that is not known to have been commanded
-    never_below: float = 0.02  # of its usual range, in those
+    never_below: float = 0.02  # of the usual range of the arm's widest joint, in those
     few: float = 0.25  # share of the joints that may be constant at once; more were not needed, or all froze
     min_episodes: int = 3
 
@@ -78,8 +78,8 @@ class DeadChannel:
         command = np.full(spread.shape, np.nan)
         command[:, layout.pairs.state] = (spread / usual)[:, layout.pairs.action]
         # An arm's joint that moves nearly everywhere, and never by a mere flicker.
-        flicker = robust.quantile(moved, 0.02) < self.never_below * usual
-        always = layout.arm & (share >= self.usual) & ~flicker
+        least = self.never_below * np.fmax(usual, layout.widest(np.nan_to_num(usual)))
+        always = layout.arm & (share >= self.usual) & (robust.quantile(moved, 0.02) >= least)
         for row, dim in np.argwhere(still & ((command >= self.commanded) | always)).tolist():
             yield self._dead(manifest, row, dim, float(command[row, dim]), float(usual[dim]))
 

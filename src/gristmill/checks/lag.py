@@ -50,7 +50,7 @@ class Lag:
 
     min_delay_s: float = measuring(-0.2)
     max_delay_s: float = measuring(0.8)
-    sure: float = measuring(0.7)  # correlation from which on actions are positions, and are not tried as velocities
+    sure: float = measuring(0.9)  # correlation from which on actions are positions, and are not tried as velocities
     max_off_s: float = 0.06  # difference from the corpus's median lag
     min_deviations: float = 8.0  # and so many robust standard deviations of the corpus's lags
     min_match: float = 0.3  # correlation below which a lag means nothing

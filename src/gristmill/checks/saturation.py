@@ -119,9 +119,10 @@ class Saturation:
         runs: list[tuple[int, int]] = []
         visits = 0
         for start, stop in runs_of(on, self.at_least):
-            corners = (start > 0 and sizes[start - 1] >= fast) or (stop < len(values) and sizes[stop - 1] >= fast)
+            # The step that meets the bound is cut off itself, so the one before it is looked at, too.
+            corners = max(sizes[max(0, start - 2) : start].max(initial=0), sizes[stop - 1 : stop + 1].max(initial=0))
             moving = motion.step_sizes[others, start : stop - 1].max(axis=0, initial=0.0) > 0
-            if corners and np.count_nonzero(moving) >= 0.5 * len(moving):
+            if corners >= fast and np.count_nonzero(moving) >= 0.5 * len(moving):
                 since = values[runs[-1][1] : start] if runs else values[:0]
                 left = np.abs(since - values[start]).max(initial=0.0) >= self.away * motion.range[row]
                 visits += not runs or bool(left)

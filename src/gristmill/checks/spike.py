@@ -20,6 +20,8 @@ from gristmill.motion import Motion, motion_of
 _MOST = 8  # spikes kept of one dimension
 # Jumps below this share of the episode's own range are not looked at closely; it only saves time.
 _LOOKED_AT = 0.03
+# A resolution is believed when it shows in so many episodes, and in this share of them.
+_SHOWN, _SHOWN_SHARE = 3, 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +41,7 @@ class Spike:
     reads: ClassVar[Reads] = Reads(motion=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("range", per="dim", about="second largest minus second smallest value, in the dimension's unit"),
+        Column("resolution", per="dim", about="smallest step, in the dimension's unit"),
     )
     fix: ClassVar[str] = (
         "Replace the sample by the mean of its neighbours or trim around it; check the cable and the encoder."
@@ -49,8 +52,8 @@ class Spike:
     )
 
     explained: float = measuring(1.5)  # how many of the largest nearby steps the neighbours explain
-    counts: float = measuring(8.0)  # steps of the sensor's resolution that are no spike
     min_height: float = 0.045  # share of the dimension's range over the corpus
+    counts: float = 8.0  # and steps of the sensor's resolution, where the corpus shows one
     min_of_widest: float = 0.003  # and of the widest range among its peers: arm joints, hand joints or grippers
 
     def measure(self, episode: Episode) -> Measured:
@@ -61,7 +64,7 @@ class Spike:
         reach = (_LOOKED_AT * motion.range) ** 2
         rows = np.flatnonzero(motion.turns.min(axis=1) < -reach)
         events = [e for row in rows.tolist() for e in self._of_dim(motion, row, float(reach[row]))]
-        return Measured({"range": motion.range}, events)
+        return Measured({"range": motion.range, "resolution": motion.resolution}, events)
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Heights above `min_height` of the range that the dimension has over the corpus."""
@@ -90,18 +93,22 @@ class Spike:
         wide = robust.quantile(manifest["range"], 0.9)
         floor = self.min_height * wide
         floor = np.fmax(floor, self.min_of_widest * layout.widest(np.nan_to_num(wide)))
+        # A slow episode shows the resolution; one that holds a single spike shows the spike.
+        steps = np.where(manifest["resolution"] > 0, manifest["resolution"], np.nan)
+        shown = robust.known(steps) >= max(_SHOWN, _SHOWN_SHARE * len(steps))
+        floor = np.where(shown, np.fmax(floor, self.counts * robust.quantile(steps, 0.1)), floor)
         return dict(zip(layout.labels, floor.tolist(), strict=False))
 
     def _of_dim(self, motion: Motion, row: int, reach: float) -> list[Event]:
         values = motion.values[row].astype(np.float64)
-        # Straight on beyond the ends, so that samples next to them can be judged as well.
-        values = np.concatenate([[2 * values[0] - values[1]], values, [2 * values[-1] - values[-2]]])
+        # Beyond the ends, values that make the cubic through four samples the parabola through the three there are.
+        before, after = 2 * values[0] - 2 * values[2] + values[3], 2 * values[-1] - 2 * values[-3] + values[-4]
+        values = np.concatenate([[before], values, [after]])
         steps = np.diff(values)
         at = np.flatnonzero(motion.turns[row] < -reach) + 2  # the samples in `values`
         height = np.abs(values[at] - (4 * (values[at - 1] + values[at + 1]) - values[at - 2] - values[at + 2]) / 6)
         nearby = np.abs([steps[at - 2], steps[at + 1], (steps[at - 1] + steps[at]) / 2]).max(axis=0)
         beyond = height - self.explained * nearby
-        beyond[height < self.counts * float(motion.resolution[row])] = 0
         order = np.argsort(-beyond, kind="stable")[:_MOST]
         label = motion.layout.labels[row]
         return [
