@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gristmill.episode import Channel, CorpusFacts
+from gristmill.episode import CameraInfo, Channel, CorpusFacts
 
 
 def features_of(facts: CorpusFacts, channels: Mapping[str, Channel], cameras: Sequence[str]) -> dict[str, Any]:
@@ -20,19 +20,17 @@ def features_of(facts: CorpusFacts, channels: Mapping[str, Channel], cameras: Se
     for key, declared in facts.features.items():
         if key in channels:
             features[key] = _corrected(declared, channels[key])
-        elif key in cameras or _is_carried(declared):
-            features[key] = dict(declared)
+        elif key in cameras:
+            features[key] = _seen(facts.cameras[key], declared)
+        elif declared.get("dtype") in ("string", "language"):
+            features[key] = dict(declared) | {"shape": declared.get("shape") or [1]}
     for key, channel in channels.items():
         if key not in features:
             features[key] = _corrected({"names": list(channel.names) if any(channel.names) else None}, channel)
     for key in cameras:
         if key not in features:
-            info = facts.cameras[key]
-            features[key] = {"dtype": "video", "shape": [info.height, info.width, 3], "names": _AXES}
+            features[key] = _seen(facts.cameras[key], {"names": ["height", "width", "channels"]})
     return features
-
-
-_AXES = ["height", "width", "channels"]
 
 
 class SchemaGroups:
@@ -72,5 +70,8 @@ def _corrected(declared: Mapping[str, Any], channel: Channel) -> dict[str, Any]:
     return dict(declared) | {"dtype": values.dtype.name, "shape": shape}
 
 
-def _is_carried(declared: Mapping[str, Any]) -> bool:
-    return declared.get("dtype") in ("string", "language")
+def _seen(info: CameraInfo, declared: Mapping[str, Any]) -> dict[str, Any]:
+    feature = {"dtype": "video"} | dict(declared)
+    if not declared.get("shape"):
+        feature["shape"] = [info.height or 1, info.width or 1, 3]
+    return feature

@@ -44,12 +44,9 @@ class Staged:
     """
 
     def __init__(self, out: Path, *, replaces: Callable[[Path], bool] | None = None) -> None:
+        check_free(out, replaces)
         self.out = out.absolute()
-        if self.out.is_symlink() or (self.out.exists() and not self.out.is_dir()):
-            raise UsageError(f"{out}: exists and is no folder; name another one")
         self._replaces = _occupied(self.out)
-        if self._replaces and not (replaces and replaces(self.out)):
-            raise UsageError(f"{out}: exists and is not empty; name another folder, or ask for it to be overwritten")
         self.out.parent.mkdir(parents=True, exist_ok=True)
         clean_leftovers(self.out)
         self.work = self.out.parent / f"{self.out.name}.partial-{secrets.token_hex(4)}"
@@ -93,6 +90,18 @@ class Staged:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.discard()
+
+
+def check_free(out: Path, replaces: Callable[[Path], bool] | None = None) -> None:
+    """Raise what `Staged` would, and touch nothing: for those who want to know before long work.
+
+    Raises:
+        UsageError: `out` exists and may not be replaced, or it is no folder.
+    """
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise UsageError(f"{out}: exists and is no folder; name another one")
+    if _occupied(out) and not (replaces and replaces(out)):
+        raise UsageError(f"{out}: exists and is not empty; name another folder, or ask for it to be overwritten")
 
 
 def clean_leftovers(out: Path) -> list[Path]:

@@ -121,10 +121,10 @@ def test_gaps_by_severity(bench) -> None:
     assert _verdicts(snapshot)[0][0] == "trim"
 
 
-def test_a_gap_without_a_finding_is_handled_too(bench) -> None:
+def test_a_gap_that_no_check_found_bad_condemns_nobody(bench) -> None:
     _with_gap(bench, 3)
-    with pytest.raises(UsageError):
-        bench.freeze()
+    assert _verdicts(bench.freeze()) == [("keep", ["low_dim"], ["dropped_frames.tolerate"])]
+    assert bench.freeze(dropped_frames=DroppedFrames(fill_steps=3)).kept()[0].fills == (Fill(29, 3),)
 
 
 def test_other_defects_are_not_forgiven_with_the_gap(bench) -> None:

@@ -283,6 +283,9 @@ def test_only_an_export_of_ours_is_replaced_and_only_when_asked(bench, tmp_path)
     for overwrite in (False, True):
         with pytest.raises(UsageError, match="not empty"):
             _export(bench, snapshot, out, overwrite=overwrite)
+        with pytest.raises(UsageError, match="not empty"):
+            Lerobot(overwrite=overwrite).check(out, snapshot.roots.values())
+    Lerobot().check(tmp_path / "free", snapshot.roots.values())
     assert (out / "meta" / "info.json").read_text() == "{}"
     other = tmp_path / "other"
     _export(bench, snapshot, other)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,15 @@ class Index:
 
     overwrite: bool = False
 
+    def check(self, out: Path, roots: Iterable[str]) -> None:
+        """Whether an export may go to `out`; nothing is touched.
+
+        Raises:
+            UsageError: `out` exists and may not be replaced.
+        """
+        if out.exists() and not (self.overwrite and out.is_file()):
+            raise UsageError(f"{out}: exists; name another file, or ask for it to be overwritten")
+
     def export(
         self,
         snapshot: Snapshot,
@@ -37,8 +46,7 @@ class Index:
         Raises:
             UsageError: `out` exists and may not be replaced.
         """
-        if out.exists() and not (self.overwrite and out.is_file()):
-            raise UsageError(f"{out}: exists; name another file, or ask for it to be overwritten")
+        self.check(out, snapshot.roots.values())
         spans = snapshot.kept()
         content = {
             "format": "gristmill-index",

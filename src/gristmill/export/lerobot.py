@@ -20,7 +20,7 @@ from gristmill.export._sources import Recordings
 from gristmill.formats.lerobot.write import is_ours
 from gristmill.kept import Kept
 from gristmill.snapshot import Snapshot
-from gristmill.staging import Staged
+from gristmill.staging import Staged, check_free
 
 _SEVERAL = "gristmill.json"  # marks a folder of several datasets
 
@@ -37,6 +37,15 @@ class Lerobot:
     overwrite: bool = False  # replace an earlier export of ours
     data_files_size_in_mb: int = 100
     video_files_size_in_mb: int = 200
+
+    def check(self, out: Path, roots: Iterable[str]) -> None:
+        """Whether an export of recordings at these roots may go to `out`; nothing is touched.
+
+        Raises:
+            UsageError: `out` is taken, or lies inside a corpus, or holds one.
+        """
+        _apart(out, roots)
+        check_free(out, is_export if self.overwrite else None)
 
     def export(
         self,
@@ -62,7 +71,7 @@ class Lerobot:
         spans = snapshot.kept()
         if not spans:
             raise UsageError("the snapshot keeps no episode; there is nothing to export")
-        _apart(out, snapshot.roots.values())
+        self.check(out, snapshot.roots.values())
         groups: dict[str, list[Kept]] = {}
         for span in spans:
             groups.setdefault(span.group, []).append(span)

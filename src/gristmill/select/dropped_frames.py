@@ -46,13 +46,15 @@ class DroppedFrames:
     tolerate_steps: int = 1  # up to so many: the episode stays as it is
     fill_steps: int = 0  # up to so many: filled in; more: quarantined
 
-    def handle(self, times_s: TimesS, rate_hz: float, *, start: int = 0) -> Handled:
+    def handle(self, times_s: TimesS, rate_hz: float, *, start: int = 0, accused: bool = True) -> Handled:
         """Look at the steps between frames.
 
         Args:
             times_s: (t,) times of the stretch's frames.
             rate_hz: declared rate.
             start: number of the stretch's first frame in its episode.
+            accused: whether the gate set the episode aside for its gaps. Without that no gap condemns it: a check
+                found it small enough, or a recipe wants it so.
         """
         steps = np.diff(times_s) * rate_hz
         missing = np.where(np.isfinite(steps), np.rint(steps) - 1, 0).astype(np.int64)
@@ -60,7 +62,7 @@ class DroppedFrames:
         if not len(gaps):
             return Handled("none", 0)
         largest = int(missing[gaps].max())
-        if largest <= self.tolerate_steps:
+        if largest <= self.tolerate_steps or not (accused or largest <= self.fill_steps):
             return Handled("tolerate", largest)
         if largest <= self.fill_steps:
             return Handled("fill", largest, tuple(Fill(start + int(g), int(missing[g])) for g in gaps))

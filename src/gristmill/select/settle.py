@@ -72,7 +72,10 @@ def settle(
     _same(episode, "its values", known.values, digests.values)
     settled = replace(settled, digests=digests)
     stretches = _within(decision.stretches, episode)
-    gaps = [dropped_frames.handle(episode.times_s[a:b], episode.rate_hz, start=a) for a, b in stretches]
+    gaps = [
+        dropped_frames.handle(episode.times_s[a:b], episode.rate_hz, start=a, accused=decision.only_gaps)
+        for a, b in stretches
+    ]
     settled = replace(settled, rules=_with(settled.rules, *(g.rule for g in gaps)))
     if not stretches or any(g.outcome == "quarantine" for g in gaps):
         return _set_aside(settled)
