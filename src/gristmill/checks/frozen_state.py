@@ -41,8 +41,8 @@ class FrozenState:
     fix: ClassVar[str] = "Drop the episode or cut the frozen span out; check the connection to the robot's driver."
     source: ClassVar[str] = (
         "The longest delay from command to state that was measured on real corpora is 0.21 s, so a live state has "
-        "answered after 0.25 s; 3 % of the range is above the tremble of hand-held leader arms, and three quarters of a gripper's are "
-        "more than squeezing needs."
+        "answered after 0.25 s. 3 % of the range is above the tremble of hand-held leader arms, and three quarters of "
+        "a gripper's are more than squeezing needs."
     )
 
     at_least_s: float = measuring(0.3)  # shorter runs are not kept
