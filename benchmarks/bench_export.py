@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def main() -> None:
             drop = _drop(len(open_path(dataset).table))
             ours = [_ours(dataset, work / "ours", drop) for _ in range(options.repeat)]
             theirs = _theirs(dataset, work / "theirs", drop, work / "cache")
-            seconds = sorted(r["seconds"] for r in ours)[len(ours) // 2]
+            seconds, cpu_s = (median(r[key] for r in ours) for key in ("seconds", "cpu_s"))
             assert (ours[0]["episodes"], ours[0]["frames"]) == (theirs["episodes"], theirs["frames"])
             results[name] = {
                 "dropped": len(drop),
@@ -60,6 +61,7 @@ def main() -> None:
                 "gristmill_s": round(seconds, 3),
                 "lerobot_s": round(theirs["seconds"], 3),
                 "ratio": round(theirs["seconds"] / seconds, 1),
+                "cpu_ratio": round(theirs["cpu_s"] / cpu_s, 1),
             }
             print(f"{name}: {results[name]}")
     lowest = min(r["ratio"] for r in results.values())
@@ -82,12 +84,12 @@ def _drop(episodes: int) -> list[int]:
 
 
 def _ours(dataset: Path, out: Path, drop: Sequence[int]) -> dict[str, float]:
-    began = time.perf_counter()
+    began, cpu = time.perf_counter(), time.process_time()
     result = _export(open_path(dataset), out, drop)
-    seconds = time.perf_counter() - began
+    seconds, cpu_s = time.perf_counter() - began, time.process_time() - cpu
     (written,) = result.datasets
     shutil.rmtree(out)
-    return {"seconds": seconds, "episodes": written.episodes, "frames": written.frames}
+    return {"seconds": seconds, "cpu_s": cpu_s, "episodes": written.episodes, "frames": written.frames}
 
 
 def _export(corpus: Corpus, out: Path, drop: Sequence[int]):
