@@ -16,7 +16,8 @@ from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.layout import PackedPaths
 from gristmill.formats.lerobot.rows import EpisodeRows
 from gristmill.formats.lerobot.salvage import Pattern
-from gristmill.formats.lerobot.tables import RowReader, Run, Runs, Table
+from gristmill.formats.lerobot.slices import RowReader
+from gristmill.formats.lerobot.tables import Run, Runs, Table
 
 _OPEN_FILES = 4
 _SIBLINGS = 8  # files that are asked for the pattern of a damaged one
@@ -39,13 +40,21 @@ class DataFile:
         Raises:
             RecordingError: the column that says so cannot be read.
         """
-        if self.reader.whole and self.fit.has("episode_index"):
-            values = self.reader.read(0, self.table.rows)["episode_index"]  # what it read serves its episodes too
-            if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
-                runs = Runs()
-                runs.add(values)
-                return runs.close()
-        return self.table.runs()
+        return self._read_runs() or self.table.runs()
+
+    def _read_runs(self) -> Mapping[int, list[Run]] | None:
+        """The runs of a short file, read together with what its episodes need."""
+        if not self.reader.whole or not self.fit.has("episode_index"):
+            return None
+        try:
+            values = self.reader.read(0, self.table.rows)["episode_index"]
+        except RecordingError:
+            return None  # other columns may be broken where this one is not
+        if not isinstance(values, np.ndarray) or values.dtype.kind not in "iu":
+            return None
+        runs = Runs()
+        runs.add(values)
+        return runs.close()
 
 
 class DataFiles:

@@ -20,8 +20,8 @@ from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.info import Info
 from gristmill.formats.lerobot.places import Finder, Place
 from gristmill.formats.lerobot.rows import EpisodeRows
+from gristmill.formats.lerobot.slices import Rows, is_regular, settle
 from gristmill.formats.lerobot.stats import EpisodeStats, LazyStats
-from gristmill.formats.lerobot.tables import Rows, is_regular, settle
 from gristmill.formats.lerobot.tasks import Tasks
 from gristmill.formats.lerobot.verify import check_count, check_numbering, check_tasks, check_window, count
 

@@ -144,7 +144,7 @@ class StatsColumns:
         except RecordingError:
             return  # reading the episodes has told of it
         wanted = list(only) or [f.name for f in table.schema if f.name.startswith(_PREFIX)]
-        group = max(0, int(np.searchsorted(table.group_starts, at, "right")) - 1)
+        group = table.group_of(at)
         first = int(table.group_starts[group])
         try:
             for batch in table.batches(wanted, group, rows) if wanted else ():
