@@ -117,7 +117,7 @@ class LerobotCorpus:
     @cached_property
     def table(self) -> EpisodeTable:
         """All episodes, from metadata and file stamps alone."""
-        rows, stamps = self._rows, self._survey.stamps
+        rows, stamps = self._rows, self._survey.hand_over()
         return EpisodeTable(
             index=rows.index,
             length=rows.length,
@@ -127,7 +127,7 @@ class LerobotCorpus:
                 stamps,
                 [f":{a}:{n}" for a, n in zip(rows.first_row.tolist(), rows.length.tolist(), strict=True)],
             ),
-            camera_stamps={key: self._camera_stamps(key) for key in self._cameras},
+            camera_stamps={key: self._camera_stamps(key, stamps) for key in self._cameras},
             meta_digest=self._meta_digests(),
         )
 
@@ -236,8 +236,8 @@ class LerobotCorpus:
             dim for role in ("state", "action") for f in features if f.role == role for dim in f.dims(widths[f.key])
         )
 
-    def _camera_stamps(self, key: str) -> list[str]:
-        stamps, rows = self._survey.stamps, self._rows
+    def _camera_stamps(self, key: str, stamps: Mapping[str, FileStamp]) -> list[str]:
+        rows = self._rows
         if key not in rows.cameras:  # images in the data files
             return _stamps(rows.data, stamps, [f":{a}" for a in rows.first_row.tolist()])
         slices = rows.cameras[key]

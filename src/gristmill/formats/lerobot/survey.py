@@ -22,12 +22,17 @@ _SHOWN = 3
 _SPLIT = re.compile(r"(\d{1,12}):(\d{1,12})")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Survey:
-    """The stamps of all files under data and videos, and what is wrong with them."""
+    """The stamps of all files under data and videos, until they are handed over, and what is wrong with them."""
 
     stamps: Mapping[str, FileStamp]
     issues: tuple[Issue, ...]
+
+    def hand_over(self) -> Mapping[str, FileStamp]:
+        """The stamps, which are many, for the one table that they go into."""
+        stamps, self.stamps = self.stamps, {}
+        return stamps
 
 
 def survey(files: CorpusFiles, info: Info, rows: EpisodeRows, data: DataFiles) -> Survey:
