@@ -85,7 +85,8 @@ def nested_runs(values: FloatArray, levels: Sequence[float], shortest: int) -> l
     longer are listed once.
     """
     found: dict[tuple[int, int], float] = {}
-    for level in levels:
+    highest = values.max(initial=-np.inf)
+    for level in (level for level in levels if level < highest):
         for start, stop in runs_of(values > level, shortest):
             found[start, stop] = float(values[start:stop].min())
     return [(start, stop, least) for (start, stop), least in found.items()]

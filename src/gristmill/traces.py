@@ -85,7 +85,6 @@ def to_arrays(traces: CameraTraces) -> dict[str, np.ndarray]:
 def from_arrays(arrays: Mapping[str, np.ndarray]) -> CameraTraces:
     """The inverse of `to_arrays`."""
     cells: dict[str, Any] = {f.name: np.asarray(arrays[f.name]) for f in fields(CameraTraces)}
-    cells["phash"] = cells["phash"].astype(np.uint64, copy=False)
     for name in ("stride", "lost"):
         cells[name] = int(cells[name][0])
     return CameraTraces(**cells)
@@ -128,11 +127,11 @@ class _Kernel:
         # Grey level that each coded level stands for.
         black, white = (0, 255) if self._full_range else (16, 235)
         gain = 255 / (white - black)
-        levels = np.clip((np.arange(256) - black) * gain, 0, 255)
+        levels = np.clip((np.arange(256) - black) * gain, 0, 255).astype(np.float32)
         counts = self._counts[:n]
         below = np.cumsum(counts, axis=1)
         total = below[:, -1:]
-        share = (counts / np.maximum(total, 1)).astype(np.float32)
+        share = counts.astype(np.float32) / np.maximum(total, 1).astype(np.float32)
         mean = share @ levels
         return CameraTraces(
             times_s=times_s[:n],

@@ -80,7 +80,7 @@ class Exposure:
             low, high = manifest[f"{name}_low"], manifest[f"{name}_high"]
             if not len(low):
                 return
-            limit = self._limit(low, high, margin)
+            limit = self._limit(high, margin)
             whole = low > limit
             for row, camera in np.argwhere(whole).tolist():
                 span = [(0.0, manifest.duration_s[row])]
@@ -95,7 +95,7 @@ class Exposure:
                     manifest, name, group.row, camera, group.when, group.strongest, limit[camera], group.spans_s
                 )
 
-    def _limit(self, low: FloatArray, high: FloatArray, margin: float) -> FloatArray:
+    def _limit(self, high: FloatArray, margin: float) -> FloatArray:
         """(cameras,) clipped share from which a span counts."""
         usual = robust.median(high)
         return usual + np.fmax(margin, self.min_deviations * robust.deviation(high))

@@ -130,10 +130,7 @@ class FrozenFrames:
     def _runs(self, traces: CameraTraces, same: Mask, rate_hz: float) -> list[tuple[int, int]]:
         """Runs of equal frames, also across single frames that only the encoder drew anew."""
         shortest = max(2, round(self.at_least_s * rate_hz))
-        whole = same.copy()
-        for start, stop in runs_of(~same):
-            if stop - start == 1 and _redrawn(traces, same, start):
-                whole[start] = True
+        whole = same | _redrawn(traces, same)
         runs = []
         for start, stop in runs_of(whole, shortest):
             if same[start:stop].mean() >= _MOSTLY:
@@ -143,9 +140,13 @@ class FrozenFrames:
         return runs
 
 
-def _redrawn(traces: CameraTraces, same: Mask, at: int) -> bool:
-    """Whether a frame amid equal ones differs by coding alone, as a new keyframe of the same picture does."""
-    around = np.r_[same[max(0, at - _AROUND) : at], same[at + 1 : at + 1 + _AROUND]]
-    if len(around) < 2 * _AROUND or not around.all():
-        return False
-    return all(abs(float(values[at]) - float(values[at - 1])) <= _CODING for values in (traces.mean, traces.std))
+def _redrawn(traces: CameraTraces, same: Mask) -> Mask:
+    """(t,) frames amid equal ones that differ by coding alone, as a new keyframe of the same picture does."""
+    redrawn = np.zeros(len(same), bool)
+    if len(same) <= 2 * _AROUND:
+        return redrawn
+    around = np.convolve(same, np.ones(2 * _AROUND + 1), "valid") == 2 * _AROUND
+    redrawn[_AROUND:-_AROUND] = around & ~same[_AROUND:-_AROUND]
+    for values in (traces.mean, traces.std):
+        redrawn[1:] &= np.abs(np.diff(values)) <= _CODING
+    return redrawn

@@ -113,7 +113,7 @@ class _Clock:
 
     @classmethod
     def of(cls, rate_hz: float) -> _Clock:
-        rate = Fraction(rate_hz).limit_denominator(1001)  # 29.97 is 30000/1001
+        rate = Fraction(rate_hz).limit_denominator(1001)  # the rate that was meant, without its binary rounding
         fine = -(-15_360 // rate.numerator)  # MP4 wants some 10,000 ticks a second
         return cls(Fraction(1, rate.numerator * fine), rate.denominator * fine)
 

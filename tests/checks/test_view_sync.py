@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+
+from gristmill.checks.view_sync import ViewSync, _correlations, _delay, _likelihood
+from gristmill.finding import Kind
+from gristmill.testing import CheckContract, judge, make_episode, manifest_of
+from gristmill.testing.filming import FRONT, WRIST, filmed
+
+FRAMES = 180
+SIDE = "observation.images.side"
+
+
+def late(frames):
+    """Everything comes so many frames later; the first frame stands in until then."""
+
+    def spoil(luma):
+        return luma[np.maximum(np.arange(len(luma)) - frames, 0)]
+
+    return spoil
+
+
+def episode(index, **more):
+    return filmed(index, frames=FRAMES, **more)
+
+
+class TestViewSync(CheckContract):
+    check = ViewSync()
+
+    def clean_episode(self, index):
+        return episode(index)
+
+    def broken_episode(self, index):
+        return episode(index, spoil={WRIST: late(6)})
+
+
+@pytest.mark.parametrize("camera", [FRONT, WRIST])
+def test_the_later_of_two_views_is_late(camera):
+    (found,) = judge(ViewSync(), [episode(0, spoil={camera: late(6)}), *(episode(i) for i in range(1, 6))])
+    assert (found.row, found.camera, found.kind) == (0, camera, Kind.DEFECT)
+    assert found.measured == pytest.approx(0.2, abs=0.04)
+
+
+def test_the_odd_one_of_three_views_is_named():
+    cameras = (FRONT, WRIST, SIDE)
+    clean = [episode(i, cameras=cameras) for i in range(1, 6)]
+    broken = episode(0, cameras=cameras, spoil={SIDE: late(6)})
+    (found,) = judge(ViewSync(), [broken, *clean])
+    assert (found.row, found.camera) == (0, SIDE)
+
+
+def test_a_view_that_is_always_late_is_usual():
+    assert judge(ViewSync(), [episode(i, spoil={WRIST: late(6)}) for i in range(8)]) == []
+
+
+def visible(index, shift=0, **more):
+    """An episode with just those two joints that the cameras see; `shift` makes the state late, in frames."""
+    seen = episode(index, **more)
+    state = seen.channels["observation.state"].values[np.maximum(np.arange(FRAMES) - shift, 0), :2]
+    traces = {key: seen.traces(key) for key in seen.cameras}
+    return make_episode(state=state, index=index, cameras=seen.cameras, traces=traces)
+
+
+def test_all_views_late_against_the_robot():
+    episodes = [visible(i) for i in range(12)]
+    episodes[3] = visible(3, spoil={FRONT: late(9), WRIST: late(9)})
+    found = judge(ViewSync(), episodes)
+    assert {(f.row, f.code) for f in found} == {(3, "behind")}
+    assert all(f.measured == pytest.approx(9 / 30, abs=0.06) for f in found)
+
+
+def test_a_late_state_is_not_a_late_view():
+    episodes = [visible(i) for i in range(12)]
+    episodes[3] = visible(3, shift=9)
+    assert judge(ViewSync(), episodes) == []
+
+
+def test_short_episodes_are_not_judged():
+    manifest = manifest_of(ViewSync(), [filmed(0, frames=30)])
+    assert manifest.unknown[0] == "shorter than 1.6 s"
+
+
+def test_correlations_equal_numpys():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=60), rng.normal(size=60)
+    expected = [np.corrcoef(a[max(d, 0) : 60 + min(d, 0)], b[max(-d, 0) : 60 - max(d, 0)])[0, 1] for d in range(-5, 6)]
+    assert _correlations(a, b, 5) == pytest.approx(expected)
+
+
+def test_delays_are_found_between_samples():
+    t = np.arange(200.0)
+    wave = [np.exp(-0.5 * ((t - centre) / 12) ** 2) for centre in (100.0, 103.4)]
+    curve = _correlations(wave[1], wave[0], 8)
+    delay_s, match = _delay(_likelihood(curve), curve, 10.0)
+    assert delay_s == pytest.approx(0.34, abs=0.01)
+    assert match > 0.99
