@@ -7,10 +7,11 @@ from pathlib import Path
 import made_datasets as made
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from gristmill.episode import Episode
-from gristmill.errors import RecordingError
+from gristmill.errors import CorpusError, RecordingError
 from gristmill.finding import Kind
 from gristmill.sources import open_path
 
@@ -522,9 +523,41 @@ def test_episodes_in_any_order_and_again(tmp_path: Path) -> None:
     values_hold(episodes, lengths)
 
 
-def test_a_footerless_table_of_metadata_alone_is_an_error_and_others_survive(tmp_path: Path) -> None:
-    root = made.make(tmp_path / "c")
+def test_a_part_of_the_table_of_episodes_that_is_broken_is_rebuilt_from_the_data(tmp_path: Path) -> None:
+    root = made.make(tmp_path / "c", cameras=[made.TOP])
+    path = root / "meta/episodes/chunk-000/file-000.parquet"
+    table = pa.parquet.read_table(path)
+    made.write_table(path, table.slice(0, 3))
     (root / "meta/episodes/chunk-000/file-001.parquet").write_bytes(b"PAR1 cut off")
     corpus = open_path(root)
-    assert made.codes(corpus.issues) == [("files", "episodes_unreadable", None)]
-    values_hold(list(corpus.episodes(range(4))))
+    assert made.codes(corpus.issues) == [("files", "episodes_rebuilt", None), ("files", "episodes_unreadable", None)]
+    assert corpus.table.length.tolist() == [5, 7, 6, 8]
+    assert corpus.table.tasks[3] == (made.TASKS[1],)
+    episodes = list(corpus.episodes(range(4)))
+    values_hold(episodes)
+    # Only the table said where the last one lies in the video.
+    assert [made.codes(e.issues) for e in episodes] == [[], [], [], [("pointers", "wrong_pointer", 3)]]
+
+
+def test_what_a_crash_of_a_recorder_leaves_is_read(tmp_path: Path) -> None:
+    """Neither the data nor the table of episodes has a footer."""
+    lengths = (50, 70, 60, 80)
+    root = made.make(tmp_path / "c", lengths=lengths, cameras=[made.TOP], episodes_a_file=4)
+    made.write_table(root / DATA_0, pa.concat_tables([made.rows(e, n, 0, e % 2) for e, n in enumerate(lengths)]), 10)
+    made.cut(root / DATA_0, 0.8)
+    made.cut(root / "meta/episodes/chunk-000/file-000.parquet", 0.8)
+    corpus = open_path(root)
+    codes = {code for _, code, _ in made.codes(corpus.issues)}
+    assert codes >= {"episodes_unreadable", "episodes_rebuilt", "footer_missing", "camera_without_pointers"}
+    episodes = list(corpus.episodes(range(3)))
+    values_hold(episodes, lengths)
+    assert [e.tasks for e in episodes] == [(made.TASKS[e % 2],) for e in range(3)]
+    assert corpus.facts.cameras == {}
+
+
+def test_a_table_of_episodes_that_nothing_can_replace_is_an_error(tmp_path: Path) -> None:
+    root = made.make(tmp_path / "c", episodes_a_file=4)
+    made.cut(root / DATA_0, 10)
+    made.cut(root / "meta/episodes/chunk-000/file-000.parquet", 0.8)
+    with pytest.raises(CorpusError, match="meta/episodes holds no episode"):
+        open_path(root)

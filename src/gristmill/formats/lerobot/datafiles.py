@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from gristmill.errors import RecordingError
 from gristmill.formats.lerobot.columns import Fit, fit
-from gristmill.formats.lerobot.declaration import NUMBERS, Feature
+from gristmill.formats.lerobot.declaration import Feature
 from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.layout import PackedPaths
+from gristmill.formats.lerobot.patterns import pattern_of
 from gristmill.formats.lerobot.rows import EpisodeRows
 from gristmill.formats.lerobot.salvage import Pattern
 from gristmill.formats.lerobot.slices import RowReader
@@ -151,32 +152,6 @@ class DataFiles:
         return DataFile(table, self._fits[1])
 
     def _pattern(self, damaged: str) -> Pattern | None:
-        """The columns that a damaged file should have: those of an intact one, or else the declared features."""
-        widths = {f.key: f.width for f in self._features}
-        siblings = self._rows.data.names if isinstance(self._rows.data, PackedPaths) else self._rows.data
-        for at in range(min(len(siblings), _SIBLINGS)):
-            if (sibling := siblings[at]) == damaged:
-                continue
-            if self.exists(sibling) and (pattern := Pattern.of_file(self._files.path(sibling), widths)):
-                return pattern
-        stored = [f for f in self._features if f.dtype != "video" and 0 not in f.shape]
-        if any(f.dtype not in NUMBERS and f.dtype not in _STORED for f in stored):
-            return None
-        return Pattern.of_schema(pa.schema([_field(f) for f in stored]), widths)
-
-
-_STORED = {"image": pa.struct([("bytes", pa.binary()), ("path", pa.string())]), "string": pa.string()}
-
-
-def _field(feature: Feature) -> pa.Field:
-    """The column that LeRobot writes for a feature."""
-    if feature.dtype in _STORED:
-        return pa.field(feature.key, _STORED[feature.dtype])
-    kind = pa.bool_() if feature.dtype == "bool" else pa.from_numpy_dtype(np.dtype(feature.dtype))
-    if feature.shape == (1,):
-        return pa.field(feature.key, kind)
-    if len(feature.shape) == 1:
-        return pa.field(feature.key, pa.list_(kind, feature.shape[0]))
-    for _ in feature.shape:
-        kind = pa.list_(kind)
-    return pa.field(feature.key, kind)
+        paths = self._rows.data.names if isinstance(self._rows.data, PackedPaths) else self._rows.data
+        siblings = (paths[at] for at in range(min(len(paths), _SIBLINGS)))
+        return pattern_of(self._files, self._features, (s for s in siblings if s != damaged))

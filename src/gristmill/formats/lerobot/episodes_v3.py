@@ -14,6 +14,7 @@ from gristmill.formats.lerobot.arrays import column, counts, is_list, is_number,
 from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.info import Info
 from gristmill.formats.lerobot.layout import EpisodePaths, PackedPaths, Template
+from gristmill.formats.lerobot.rebuilt import episodes_in_data
 from gristmill.formats.lerobot.rows import (
     MAX_FRAMES,
     CameraSlices,
@@ -25,7 +26,7 @@ from gristmill.formats.lerobot.rows import (
     whole_files,
 )
 from gristmill.formats.lerobot.tables import Table, one_line
-from gristmill.formats.lerobot.tasks import strings
+from gristmill.formats.lerobot.tasks import read_tasks, strings
 from gristmill.types import FloatArray, IntArray
 
 FOLDER = "meta/episodes"
@@ -52,8 +53,10 @@ def read_episodes(files: CorpusFiles, info: Info) -> EpisodeRows:
         try:
             parts.append(_read(files, name, videos))
         except RecordingError as error:
-            issues.append(_issue("files", "episodes_unreadable", f"{error}; its episodes are lost", subject=name))
+            issues.append(_issue("files", "episodes_unreadable", str(error), subject=name))
     parts = [p for p in parts if p.num_rows]
+    if issues:
+        parts += _rebuilt(files, info, parts, issues)
     if not parts:
         why = f": {issues[0].message}" if issues else ""
         raise CorpusError(f"{FOLDER} holds no episode{why}; record one, or restore it from the dataset's origin")
@@ -66,6 +69,18 @@ def read_episodes(files: CorpusFiles, info: Info) -> EpisodeRows:
     return _rows(files, info, table, videos, issues)
 
 
+def _rebuilt(files: CorpusFiles, info: Info, parts: Sequence[pa.Table], issues: list[Issue]) -> list[pa.Table]:
+    """The episodes that stood in unreadable files of the table, as far as their rows tell of them."""
+    known = {int(n) for part in parts for n in _integers(part, "episode_index")}
+    tasks = read_tasks(files, True, None).texts
+    rows = episodes_in_data(files, info.features, tasks, known)
+    if not rows:
+        return []
+    message = f"{len(rows)} episodes that {FOLDER} lost were found in the data; where they lie in videos is not known"
+    issues.append(_issue("files", "episodes_rebuilt", message))
+    return [pa.Table.from_pylist(rows)]
+
+
 def _read(files: CorpusFiles, name: str, videos: Sequence[str]) -> pa.Table:
     wanted = ["episode_index", "tasks", "length", "dataset_from_index", "dataset_to_index"]
     wanted += ["data/chunk_index", "data/file_index"]
@@ -73,9 +88,7 @@ def _read(files: CorpusFiles, name: str, videos: Sequence[str]) -> pa.Table:
     wanted += [f"videos/{key}/{part}" for key in videos for part in ("from_timestamp", "to_timestamp")]
     table = Table(files.path(name), name)
     try:
-        fields = {
-            name: table.schema.field(at[0]) for name in wanted if (at := table.schema.get_all_field_indices(name))
-        }
+        fields = {key: table.schema.field(at[0]) for key in wanted if (at := table.schema.get_all_field_indices(key))}
         if "episode_index" not in fields:
             raise RecordingError(f"{name} has no column episode_index")
         for key, field in fields.items():

@@ -154,7 +154,7 @@ class EpisodeReader:
             slices = rows.cameras[key]
             path = slices.paths[row]
             size = self._size(path)
-            if size <= 0:
+            if path and size <= 0:  # a missing pointer is told of where pointers are
                 yield _video_missing(index, key, path, size == 0)
             if place.file is not None:
                 window_s = float(slices.stop_s[row] - slices.start_s[row])
@@ -296,7 +296,7 @@ def _cells(index: int, key: str, message: str, subject: str) -> Issue:
 
 
 def _video_missing(index: int, key: str, path: str, empty: bool) -> Issue:
-    what = f"{path} is empty" if empty else f"{path} is missing" if path else "the metadata names no file"
+    what = f"{path} is empty" if empty else f"{path} is missing"
     return Issue(
         check="files",
         code="video_truncated" if empty else "video_missing",
