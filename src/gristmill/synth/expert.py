@@ -129,10 +129,10 @@ def _plan(
     # Postures to pass, each with a nominal duration and the gripper's opening on arrival.
     stops: list[tuple[np.ndarray, float, float]] = []
     if task == "reach":
-        hover = CUBE_HALF_M + rng.uniform(0.055, 0.075)
+        hover = CUBE_HALF_M + rng.uniform(0.065, 0.085)
         stops.append((above(cube_m, hover + rng.uniform(0.02, 0.05), 2.5 * style.miss_m, 0.2), 1.6, opening))
-        stops.append((above(cube_m, hover, style.miss_m, 0.1), 0.8, opening))
-        stops.append((above(cube_m, hover - 0.01), 0.6, opening))
+        stops.append((above(cube_m, hover, style.miss_m, 0.1), 0.7, opening))
+        stops.append((above(cube_m, hover - rng.uniform(0.015, 0.025), 0.002, 0.1), 0.5, opening))
     else:
         grasp = above(cube_m, _GRASP_HEIGHT_M, 0.0012)
         stops.append((above(cube_m, rng.uniform(0.07, 0.11), style.miss_m, 0.1), 1.3, opening))

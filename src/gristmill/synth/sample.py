@@ -6,20 +6,16 @@ of processes nor the number of episodes changes any of them.
 
 from __future__ import annotations
 
-import os
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
 
-from gristmill.errors import UnknownNameError, UsageError
+from gristmill.engine.local import run, workers
+from gristmill.errors import CorpusError, UnknownNameError, UsageError
 from gristmill.formats.lerobot.image_statistics import PixelHistogram
 from gristmill.formats.lerobot.write import DatasetWriter, PacketRange
 from gristmill.synth.write_v21 import EpisodeFilesWriter
@@ -27,6 +23,14 @@ from gristmill.synth.write_v21 import EpisodeFilesWriter
 ROBOT_TYPE = "gristmill_arm"
 CAMERAS = ("front", "wrist", "side")
 TASKS = ("reach", "lift", "pick_place")
+
+# Episodes in one piece of work, and in one message of a worker: large enough to be worth a message, small enough
+# for all workers to finish at about the same time.
+_FILMS_A_BATCH, _STATES_A_BATCH, _STATES_TOGETHER = 4, 128, 32
+
+# H.264 is not what LeRobot's recorder writes by default, but its encoder has never been seen to stop for ever, which
+# SVT-AV1 does once in some thousand short videos; it is twice as fast for small pictures, too.
+ENCODING: Mapping[str, Any] = {"codec": "libx264", "gop": 2, "crf": 23, "preset": "veryfast"}
 
 Progress = Callable[[str, int, int], None]
 
@@ -48,6 +52,7 @@ class Plan:
 class Recorded:
     """One finished episode: its columns, its sentence and its encoded videos."""
 
+    number: int
     columns: dict[str, np.ndarray]
     sentence: str
     videos: dict[str, PacketRange]
@@ -82,7 +87,7 @@ def generate(
         video: without it the corpus has no cameras and is made some twenty times faster.
         version: layout of the dataset.
         jobs: processes; by default one a core.
-        encoding: options of `gristmill.video.encode.encode`.
+        encoding: options of `gristmill.video.encode.encode`; H.264 with a keyframe every second frame by default.
         overwrite: replace a dataset that gristmill wrote.
         progress: called with "record", episodes done and episodes in all.
 
@@ -127,9 +132,9 @@ def generate(
             cameras=views,
             size_px=size_px,
             folder=Path(folder),
-            encoding=dict(encoding or {}),
+            encoding=dict(ENCODING if encoding is None else encoding),
         )
-        for done, recorded in enumerate(_recordings(plan, episodes, jobs or len(os.sched_getaffinity(0))), start=1):
+        for done, recorded in enumerate(_recordings(plan, episodes, jobs), start=1):
             writer.add_episode(recorded.columns, [recorded.sentence], recorded.videos)
             if progress is not None:
                 progress("record", done, episodes)
@@ -193,27 +198,39 @@ def record(plan: Plan, number: int) -> Recorded:
             seen = PixelHistogram()
             seen.add(frames)
             videos[f"observation.images.{camera}"] = PacketRange(path=path, start_frame=0, frames=count, stats=seen)
-    return Recorded(columns=columns, sentence=shown.sentence, videos=videos)
+    return Recorded(number=number, columns=columns, sentence=shown.sentence, videos=videos)
 
 
-def _recordings(plan: Plan, episodes: int, jobs: int) -> Iterator[Recorded]:
-    """All episodes in order; a few batches are under way at any time, so memory stays bounded."""
-    size = 4 if plan.cameras else 64
-    batches = iter([range(i, min(i + size, episodes)) for i in range(0, episodes, size)])
-    if jobs == 1 or episodes <= size:
-        yield from (record(plan, i) for batch in batches for i in batch)
-        return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("forkserver")) as pool:
-        waiting: deque[Future[list[Recorded]]] = deque()
-        try:
-            waiting.extend(pool.submit(_record_batch, plan, b) for b in islice(batches, jobs + 2))
-            while waiting:
-                yield from waiting.popleft().result()
-                waiting.extend(pool.submit(_record_batch, plan, b) for b in islice(batches, 1))
-        finally:
-            for future in waiting:
-                future.cancel()
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Records episodes in whichever process it is called (see `gristmill.engine.local.Job`)."""
+
+    plan: Plan
+
+    def __call__(self, work: range) -> Iterator[list[Recorded]]:
+        """The episodes with these numbers, in order, a few at a time."""
+        size = 1 if self.plan.cameras else _STATES_TOGETHER
+        for at in range(0, len(work), size):
+            yield [record(self.plan, number) for number in work[at : at + size]]
+
+    def rest(self, work: range, done: int) -> list[range]:
+        """What a dead worker left, one by one; an episode that ended its worker alone is not tried again."""
+        return [work[i : i + 1] for i in range(done, len(work))] if len(work) > 1 else []
+
+    def lost(self, work: range, done: int, reason: str) -> list[Recorded]:
+        """Give up: a sample without one of its episodes would be another sample."""
+        raise CorpusError(f"the sample's episode {work[done]} was not recorded: {reason}")
 
 
-def _record_batch(plan: Plan, numbers: range) -> list[Recorded]:
-    return [record(plan, i) for i in numbers]
+def _recordings(plan: Plan, episodes: int, jobs: int | None) -> Iterator[Recorded]:
+    """All episodes in order, from as many processes as the work deserves."""
+    size = _FILMS_A_BATCH if plan.cameras else _STATES_A_BATCH
+    works = (range(at, min(at + size, episodes)) for at in range(0, episodes, size))
+    estimate_s = episodes * (0.2 if plan.cameras else 0.008)
+    early: dict[int, Recorded] = {}
+    wanted = 0
+    for part in run(Recording(plan), works, workers(jobs, estimate_s)):
+        early.update((recorded.number, recorded) for recorded in part)
+        while wanted in early:
+            yield early.pop(wanted)
+            wanted += 1

@@ -1,0 +1,1 @@
+"""Faults as real recordings have them, each planted with its ground truth."""
