@@ -1,0 +1,1 @@
+"""Exporters: one file a format, Snapshot -> files."""
