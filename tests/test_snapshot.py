@@ -65,7 +65,12 @@ def test_round_trip(tmp_path) -> None:
     snapshot = _snapshot(spans=[_span(0, fills=[{"frame": 3, "missing": 2}]), _span(1, weight=0.5)])
     folder = snapshot.write(tmp_path)
     assert folder == tmp_path / snapshot.id
-    assert sorted(p.name for p in folder.iterdir()) == ["episodes.parquet", "snapshot.json", "spans.parquet", "stats.json"]
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "episodes.parquet",
+        "snapshot.json",
+        "spans.parquet",
+        "stats.json",
+    ]
     back = Snapshot.read(folder)
     assert (back.data_hash, back.lineage_hash, back.id) == (snapshot.data_hash, snapshot.lineage_hash, snapshot.id)
     assert back.episodes.equals(snapshot.episodes)
