@@ -50,3 +50,9 @@ def test_spans_of_broken_times_are_finite_and_ordered():
 def test_frames_in_seconds():
     assert Clock(np.arange(9) / 30, 30).frames(0.5) == 15
     assert Clock(np.arange(9) / 30, 30).frames(0.001) == 1
+
+
+def test_intervals_that_are_no_sampling_give_no_period():
+    assert Clock(np.arange(5) * 1e-12, 20).median_s is None
+    assert Clock(np.arange(5) * 1e9, 20).period_s == 0.05
+    assert Clock(np.array([0.0, np.inf, -np.inf, 1.0]), 20).median_s is None

@@ -9,6 +9,8 @@ import numpy as np
 from gristmill.types import FloatArray, TimesS
 
 _REGULAR = 0.02  # intervals within this share of the period count as equal (float32 times round by far less)
+# A median interval outside of these is no sampling: a megahertz, and a sample every twelve days.
+_SHORTEST_S, _LONGEST_S = 1e-6, 1e6
 
 
 class Clock:
@@ -26,7 +28,8 @@ class Clock:
     @cached_property
     def intervals_s(self) -> FloatArray:
         """(t - 1,) differences of neighbouring times."""
-        return np.subtract(self.times_s[1:], self.times_s[:-1])
+        with np.errstate(invalid="ignore", over="ignore"):  # of times that are infinite
+            return np.subtract(self.times_s[1:], self.times_s[:-1])
 
     @cached_property
     def ordered_s(self) -> FloatArray:
@@ -35,15 +38,14 @@ class Clock:
 
     @cached_property
     def median_s(self) -> float | None:
-        """Median of the intervals that go forward, None when none does."""
+        """Median of the intervals that go forward, None when none does or it is no time between samples."""
         ordered = self.ordered_s
+        if len(ordered) and not (ordered[0] > 0 and ordered[-1] < np.inf):
+            ordered = ordered[np.isfinite(ordered) & (ordered > 0)]
         if not len(ordered):
             return None
-        if not (ordered[0] > 0 and ordered[-1] < np.inf):
-            ordered = ordered[np.isfinite(ordered) & (ordered > 0)]
-            if not len(ordered):
-                return None
-        return float(ordered[len(ordered) // 2] + ordered[(len(ordered) - 1) // 2]) / 2
+        median = float(ordered[len(ordered) // 2] + ordered[(len(ordered) - 1) // 2]) / 2
+        return median if _SHORTEST_S <= median <= _LONGEST_S else None
 
     @cached_property
     def period_s(self) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -72,6 +72,19 @@ class Layout:
     def index(self) -> IntArray:
         """(D,) row numbers; `index[pairs.state]` lists the rows that a slice stands for."""
         return np.arange(len(self.dims))
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {label: row for row, label in reversed(list(enumerate(self.labels)))}
+
+    def rows_of(self, labels: Iterable[str | None]) -> IntArray:
+        """Row of each label; -1 for one that is not of this layout, as in an episode with a schema of its own."""
+        return np.array([self._row_of.get(str(label), -1) for label in labels], np.intp)
+
+    def unit(self, row: int) -> str:
+        """The row's unit by the card, such as "rad"; "" where it is not known."""
+        joint = self.joints[row]
+        return "" if joint is None or joint.unit == "unknown" else joint.unit
 
     @cached_property
     def _peers(self) -> tuple[IntArray, IntArray, IntArray]:

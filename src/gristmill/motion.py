@@ -19,7 +19,7 @@ VERSION = 1  # raise it when a quantity below changes its value
 
 # Steps within so many units in the last place of the largest value are rounding.
 _ROUNDING = {char: 4 * float(np.finfo(char).eps) for char in "fd"}
-# No sensor and no command reaches this; squares and their sums stay finite in float32.
+# No sensor and no command reaches this, nor moves by less than one over it; squares stay finite in float32.
 _HUGE = 1e15
 # A dimension whose range is below so many mean second differences is noise, and is not scaled up to look like
 # motion. White noise of 200 samples spans about 3, a joint that travels between 50 and 1000.
@@ -162,7 +162,7 @@ class Motion:
         noise = np.add.reduce(self.bend_sizes, axis=1) / (self.frames - 2)
         scale = np.maximum(self.range, _NOISE_SPAN * noise)
         np.maximum(scale, _SHARE_OF_WIDEST * self.layout.widest(self.range), out=scale)
-        scale[scale == 0] = 1
+        scale[scale < 1 / _HUGE] = 1
         return scale
 
     @cached_property

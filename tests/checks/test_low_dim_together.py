@@ -6,11 +6,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis.extra.numpy as hnp
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gristmill import plugins
 from gristmill.embodiment import Embodiment, resolve
@@ -89,6 +92,40 @@ def test_the_dead_dimensions_of_the_simulated_humanoid_are_told(real_data):
     assert found["action"].measured == 25
     assert found["observation.state"].measured == 18
     assert {f.kind for f in found.values()} == {Kind.TRAIT}
+
+
+# -- whatever may be recorded ---------------------------------------------------------------------
+
+NUMBERS = st.one_of(
+    st.sampled_from([0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e-30, 1e30, 4096.0]),
+    st.floats(-10, 10, width=32),
+)
+
+NOBODY = Embodiment(key="none", title="no card", inferred=True)
+
+
+@st.composite
+def anything(draw, index=0):
+    frames = draw(st.integers(0, 120))
+    given_ = {
+        role: draw(hnp.arrays(draw(st.sampled_from([np.float32, np.float64])), (frames, width), elements=NUMBERS))
+        for role, width in draw(
+            st.sampled_from([{"state": 2}, {"action": 2}, {"state": 2, "action": 2}, {"state": 3}])
+        ).items()
+    }
+    times = np.arange(frames) / 30
+    if draw(st.booleans()):
+        times = draw(hnp.arrays(np.float64, frames, elements=NUMBERS))
+    names = draw(st.sampled_from([["pan", "gripper"], ["", ""], None]))
+    more = {"names": names, "index": index, "embodiment": NOBODY, "rate_hz": draw(st.sampled_from([10.0, 30.0]))}
+    return make_episode(**given_, times_s=times, **more)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(anything(), min_size=1, max_size=4))
+def test_no_numbers_make_a_check_fail_or_warn(episodes):
+    for found in findings(episodes):
+        assert all(np.isfinite(v) for v in (found.measured, found.threshold) if v is not None), found
 
 
 # -- one fault, one check -------------------------------------------------------------------------

@@ -102,3 +102,11 @@ def test_a_frozen_dimension_with_one_glitch():
     made = [make_episode(state=state * [1, 0] + [0, 0.1 * i], index=i) for i in range(8)]
     (found,) = judge(Spike(), [*made, make_episode(state=state, index=8)])
     assert (found.row, found.channel) == (8, "observation.state[joint_1]")
+
+
+def test_an_episode_with_dimensions_of_its_own_is_passed_over():
+    odd = spiked(1)
+    renamed = make_episode(
+        state=odd.channels["observation.state"].values, names=[f"other_{i}" for i in range(6)], index=1
+    )
+    assert judge(Spike(), [reaching(0), renamed, reaching(2)]) == []

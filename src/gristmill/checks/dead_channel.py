@@ -81,9 +81,9 @@ class DeadChannel:
         least = self.never_below * np.fmax(usual, layout.widest(np.nan_to_num(usual)))
         always = layout.arm & (share >= self.usual) & (robust.quantile(moved, 0.02) >= least)
         for row, dim in np.argwhere(still & ((command >= self.commanded) | always)).tolist():
-            yield self._dead(manifest, row, dim, float(command[row, dim]), float(usual[dim]))
+            yield self._dead(manifest, row, dim, float(command[row, dim]), float(usual[dim]), layout.unit(dim))
 
-    def _dead(self, manifest: Manifest, row: int, dim: int, command: float, usual: float) -> Finding:
+    def _dead(self, manifest: Manifest, row: int, dim: int, command: float, usual: float, unit: str) -> Finding:
         label = manifest.dims[dim].label
         why = (
             f"while its command moves by {command:.0%} of what is usual"
@@ -94,11 +94,12 @@ class DeadChannel:
             self,
             Kind.DEFECT,
             row,
-            f"{label} is constant for the whole of {manifest.where(row)} {why} (its usual range is {usual:.3g}); "
-            "a policy reads a position that is not the joint's",
+            f"{label} is constant for the whole of {manifest.where(row)} {why} (its usual range is "
+            f"{usual:.3g} {unit or 'units'}); a policy reads a position that is not the joint's",
             channel=label,
             measured=0.0,
             threshold=usual,
+            unit=unit,
         )
 
     def _never(self, manifest: Manifest, never: Mask, episodes: int) -> Iterator[Finding]:

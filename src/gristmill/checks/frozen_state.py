@@ -77,8 +77,8 @@ class FrozenState:
                 self,
                 Kind.DEFECT,
                 group.row,
-                f"{group.channel} repeats bit for bit {group.when} while its commands move by "
-                f"{group.strongest:.0%} of their range; {longest:.2f} s without a new value is more than "
+                f"{group.channel} of {manifest.where(group.row)} repeats bit for bit {group.when} while its commands "
+                f"move by {group.strongest:.0%} of their range; {longest:.2f} s without a new value is more than "
                 f"{self.min_s:g} s, and a policy learns that commands have no effect",
                 channel=group.channel,
                 spans_s=group.spans_s,

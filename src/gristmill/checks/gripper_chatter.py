@@ -72,23 +72,26 @@ class GripperChatter:
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Bursts with more than `max_reversals`, in episodes whose gripper really moved."""
         events = manifest.events
-        if not len(events):
+        if not len(events) or not manifest.dims:
             return
         layout = layout_of_dims(manifest.dims, manifest.embodiment)
         usual = robust.median(manifest["range"])
-        at = [layout.labels.index(str(c)) for c in events.channel]
-        moved = manifest["range"][events.row, at] >= self.min_range * usual[at]
-        answers = dict(zip(layout.index[layout.pairs.action], layout.index[layout.pairs.state], strict=True))
+        at = layout.rows_of(events.channel)
+        moved = (at >= 0) & (manifest["range"][events.row, at] >= self.min_range * usual[at])
+        answers = dict(
+            zip(layout.index[layout.pairs.action].tolist(), layout.index[layout.pairs.state].tolist(), strict=True)
+        )
         by_gripper: dict[tuple[int, int], list[int]] = {}
         for i in np.flatnonzero(moved).tolist():
-            by_gripper.setdefault((int(events.row[i]), answers.get(at[i], at[i])), []).append(i)
+            by_gripper.setdefault((int(events.row[i]), answers.get(int(at[i]), int(at[i]))), []).append(i)
         for (row, _), members in by_gripper.items():
             for burst in _bursts(events, members):
                 if max(events.strength[i] for i in burst) > self.max_reversals:
-                    yield from self._findings(events, row, burst)
+                    yield from self._findings(manifest, row, burst)
 
-    def _findings(self, events: Events, row: int, burst: list[int]) -> Iterator[Finding]:
+    def _findings(self, manifest: Manifest, row: int, burst: list[int]) -> Iterator[Finding]:
         """One finding a channel. Command and answer are one gripper: where either chatters, both carry the span."""
+        events = manifest.events
         span = (min(events.start_s[i] for i in burst), max(events.end_s[i] for i in burst))
         for channel in dict.fromkeys(str(events.channel[i]) for i in burst):
             most = max(events.strength[i] for i in burst if events.channel[i] == channel)
@@ -96,8 +99,9 @@ class GripperChatter:
                 self,
                 Kind.RISK,
                 row,
-                f"{channel} reverses {most:.0f} times within {self.window_s:g} s {when([span])} "
-                f"(at most {self.max_reversals} expected of a gripper); a policy learns to flutter instead of to grasp",
+                f"{channel} of {manifest.where(row)} reverses {most:.0f} times within {self.window_s:g} s "
+                f"{when([span])} (at most {self.max_reversals} expected of a gripper); a policy learns to flutter "
+                "instead of to grasp",
                 channel=channel,
                 spans_s=(span,),
                 measured=most,

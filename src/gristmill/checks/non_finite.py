@@ -86,8 +86,9 @@ class NonFinite:
                 self,
                 _kind(group),
                 group.row,
-                f"{group.channel} is not finite in {count} sample{'s' if count > 1 else ''} {group.when} (allowed: 0); "
-                "one such value turns the loss of its whole batch into NaN",
+                f"{group.channel} of {manifest.where(group.row)} is not finite in {count} "
+                f"sample{'s' if count > 1 else ''} {group.when} (allowed: 0); one such value "
+                "turns the loss of its whole batch into NaN",
                 channel=group.channel,
                 spans_s=group.spans_s,
                 measured=count,

@@ -13,9 +13,10 @@ from gristmill.check import Column, Measured, Reads, measuring
 from gristmill.episode import Episode
 from gristmill.finding import Event, Finding, Kind
 from gristmill.grouping import by_channel
-from gristmill.layout import layout_of_dims
+from gristmill.layout import Layout, layout_of_dims
 from gristmill.manifest import Manifest, finding
 from gristmill.motion import Motion, motion_of
+from gristmill.types import FloatArray
 
 _MOST = 8  # spikes kept of one dimension
 # Jumps below this share of the episode's own range are not looked at closely; it only saves time.
@@ -68,36 +69,38 @@ class Spike:
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Heights above `min_height` of the range that the dimension has over the corpus."""
-        if not len(manifest.events):
+        if not len(manifest.events) or not manifest.dims:
             return
-        floor = self._floors(manifest)
-        limit = np.array([floor.get(str(c), np.inf) for c in manifest.events.channel])
-        for group in by_channel(manifest.events, manifest.events.strength > limit):
-            least = floor[str(group.channel)]
+        layout = layout_of_dims(manifest.dims, manifest.embodiment)
+        floors = self._floors(manifest, layout)
+        rows = layout.rows_of(manifest.events.channel)
+        spikes = (rows >= 0) & (manifest.events.strength > floors[rows])
+        for group in by_channel(manifest.events, spikes):
+            dim = int(layout.rows_of([group.channel])[0])
+            unit, least = layout.unit(dim), float(floors[dim])
             yield finding(
                 self,
                 Kind.DEFECT,
                 group.row,
-                f"{group.channel} jumps by {group.strongest:.3g} for one sample {group.when} and comes straight back; "
-                f"beyond nearby motion at most {least:.3g} ({self.min_height:.1%} of its range) is allowed, "
-                "and a policy that copies it commands a jerk",
+                f"{group.channel} of {manifest.where(group.row)} jumps by {group.strongest:.3g} {unit or 'units'} for "
+                f"one sample {group.when} and comes straight back; beyond nearby motion at most {least:.3g} "
+                f"({self.min_height:.1%} of its range) is allowed, and a policy that copies it commands a jerk",
                 channel=group.channel,
                 spans_s=group.spans_s,
                 measured=group.strongest,
                 threshold=least,
+                unit=unit,
             )
 
-    def _floors(self, manifest: Manifest) -> dict[str, float]:
-        """Smallest height of each dimension that is a spike, by label."""
-        layout = layout_of_dims(manifest.dims, manifest.embodiment)
-        wide = robust.quantile(manifest["range"], 0.9)
-        floor = self.min_height * wide
-        floor = np.fmax(floor, self.min_of_widest * layout.widest(np.nan_to_num(wide)))
+    def _floors(self, manifest: Manifest, layout: Layout) -> FloatArray:
+        """(D,) smallest height of each dimension that is a spike, in its unit."""
+        wide = robust.quantile(manifest["range"], 0.9)[: len(layout.dims)]
+        floor = np.fmax(self.min_height * wide, self.min_of_widest * layout.widest(np.nan_to_num(wide)))
         # A slow episode shows the resolution; one that holds a single spike shows the spike.
-        steps = np.where(manifest["resolution"] > 0, manifest["resolution"], np.nan)
+        steps = manifest["resolution"][:, : len(layout.dims)]
+        steps = np.where(steps > 0, steps, np.nan)
         shown = robust.known(steps) >= max(_SHOWN, _SHOWN_SHARE * len(steps))
-        floor = np.where(shown, np.fmax(floor, self.counts * robust.quantile(steps, 0.1)), floor)
-        return dict(zip(layout.labels, floor.tolist(), strict=False))
+        return np.where(shown, np.fmax(floor, self.counts * robust.quantile(steps, 0.1)), floor)
 
     def _of_dim(self, motion: Motion, row: int, reach: float) -> list[Event]:
         values = motion.values[row].astype(np.float64)

@@ -93,8 +93,8 @@ class TrackingOffset:
                 self,
                 Kind.RISK,
                 row,
-                f"{label} stands {off:+.0%} of its range from where the corpus puts it for the same command "
-                f"(at most {limit[dim]:.0%} allowed); commands mean other places in {manifest.where(row)}",
+                f"{label} of {manifest.where(row)} stands {off:+.0%} of its range from where the corpus puts it for "
+                f"the same command (at most {limit[dim]:.0%} allowed); commands mean other places there",
                 channel=label,
                 measured=abs(off),
                 threshold=limit[dim],
