@@ -32,7 +32,12 @@ def test_histogram_equals_numpy() -> None:
     found = _histogram(pictures).statistics()
     pixels = pictures.reshape(-1, 3) / 255
     assert found["count"].tolist() == [3]
-    for name, value in {"min": pixels.min(0), "max": pixels.max(0), "mean": pixels.mean(0), "std": pixels.std(0)}.items():
+    for name, value in {
+        "min": pixels.min(0),
+        "max": pixels.max(0),
+        "mean": pixels.mean(0),
+        "std": pixels.std(0),
+    }.items():
         assert found[name].shape == (3, 1, 1)
         np.testing.assert_allclose(found[name].ravel(), value)
     for name, share in QUANTILES.items():
