@@ -123,6 +123,15 @@ def test_a_camera_without_columns_is_one_issue_of_the_corpus(tmp_path: Path) -> 
     assert all(e.issues == () for e in corpus.episodes(range(4)))
 
 
+def test_windows_of_a_camera_without_files_accuse_nobody(tmp_path: Path) -> None:
+    root = made.make(tmp_path / "c", lengths=LENGTHS, cameras=[made.TOP], episodes_a_file=6)
+    made.edit_episodes(root, move(3, 2))
+    (root / f"videos/{made.TOP}/chunk-000/file-000.mp4").unlink()
+    corpus = open_path(root)
+    assert made.codes(corpus.issues) == [("files", "camera_absent", None)]
+    assert all(e.issues == () for e in corpus.episodes(range(6)))
+
+
 def test_slices_of_a_shared_file_know_their_neighbours() -> None:
     ids = np.array([0, 0, 1, 0, -1], np.int32)
     start_s = np.array([0.0, 5.0, 0.0, 2.0, np.nan])

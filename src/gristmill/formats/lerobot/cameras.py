@@ -22,6 +22,9 @@ class LazyCameras(Mapping[str, Camera]):
             self._made[key] = self._make(key)
         return self._made[key]
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._keys)
 

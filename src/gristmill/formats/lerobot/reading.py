@@ -107,7 +107,9 @@ class EpisodeReader:
     def examine(self, row: int) -> Examined:
         """Find and read an episode's rows and hold them against the metadata."""
         place = self._finder.find(row)
-        issues = [*self._rows.row_issues.get(row, ()), *place.issues]
+        # What is wrong with a camera that is not read harms nobody.
+        known = [i for i in self._rows.row_issues.get(row, ()) if i.camera is None or i.camera in self._cameras]
+        issues = [*known, *place.issues]
         index = int(self._rows.index[row])
         if problem := self._stats.problem(row):
             issues.append(_stats_issue(index, problem))

@@ -70,6 +70,9 @@ class LazyStats(Mapping[str, Mapping[str, np.ndarray]]):
     def __getitem__(self, feature: str) -> Mapping[str, np.ndarray]:
         return self._stats[feature]
 
+    def __contains__(self, feature: object) -> bool:
+        return feature in self._stats
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._stats)
 

@@ -167,6 +167,9 @@ class _Row(Mapping[str, Mapping[str, np.ndarray]]):
         cells = {name: _cell(column, self._at) for name, column in self._block[feature].items()}
         return {name: cell for name, cell in cells.items() if cell is not None}
 
+    def __contains__(self, feature: object) -> bool:
+        return feature in self._block
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._block)
 
