@@ -35,7 +35,7 @@ check: $(BIN)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadscope
 
 interop: $(BIN)/.dev
-	$(BIN)/python tests/interop/run.py
+	tests/interop/run
 
 bench: bench-audit bench-detect bench-export
 

@@ -12,6 +12,7 @@ from gristmill.measuring.ledger import Ledger, episode_id, ledger_of
 from gristmill.measuring.manifests import digests_of, manifest_for, unreadable, unreadable_cameras
 from gristmill.measuring.owed import Cameras, owed
 from gristmill.measuring.run import run_measures
+from gristmill.measuring.stored_traces import stored_traces
 from gristmill.stage_keys import key_of
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "manifest_for",
     "owed",
     "run_measures",
+    "stored_traces",
     "unreadable",
     "unreadable_cameras",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 
 from gristmill.check import Check
 from gristmill.columns import cells_of, events_of, texts_of
@@ -29,15 +30,18 @@ def manifest_for(
         rows: rows of the corpus's table, ascending; None is all.
         name: the check's name, by default that of its file.
     """
+    # What the last check's columns took is given back first: they are large, and one check's are held at a time.
+    pa.default_memory_pool().release_unused()
     ledger = ledger_of(store, corpus)
     name = name or module_name(type(check))
     rows = np.arange(ledger.count) if rows is None else np.asarray(rows, np.int64)
     inputs, certain = ledger.inputs(Parts.of(check.reads))
     wanted = ["unknown", "events", *(column.name for column in check.columns)]
-    table = store.read(name, key_of(name, check), inputs[rows], wanted, valid=certain[rows])
+    stored = _columns(store.read(name, key_of(name, check), inputs[rows], wanted, valid=certain[rows]))
     widths = {"dim": len(corpus.facts.dims), "camera": len(ledger.cameras), "episode": 0}
     count = len(rows)
-    found = np.zeros(count, bool) if table is None else table["found"].to_numpy()
+    found = stored.pop("found", None)
+    unknown = stored.pop("unknown", None)
     every = ledger.table
     return Manifest(
         facts=corpus.facts,
@@ -47,10 +51,11 @@ def manifest_for(
         ids=ledger.ids(rows),
         length=every.length[rows],
         tasks=[every.tasks[row] for row in rows.tolist()],
-        cells={c.name: cells_of(c, table, count, widths[c.per]) for c in check.columns},
-        measured=found,
-        unknown=[None] * count if table is None else texts_of(table["unknown"]),
-        events=events_of(table),
+        # Each stored column is let go as soon as its cells are made, so that memory holds the columns once.
+        cells={c.name: cells_of(c, stored.pop(c.name, None), count, widths[c.per]) for c in check.columns},
+        measured=np.zeros(count, bool) if found is None else found.to_numpy(),
+        unknown=[None] * count if unknown is None else texts_of(unknown),
+        events=events_of(stored.pop("events", None)),
         values_digest=_Texts(ledger.digests["values"], rows),
         camera_digests={key: _Texts(ledger.digests[f"camera:{key}"], rows) for key in ledger.cameras},
         elsewhere=ledger.elsewhere(store),
@@ -78,6 +83,10 @@ def _reasons(ledger: Ledger, part: str, rows: IntArray | None) -> dict[int, str]
     if rows is None:
         return dict(reasons)
     return {at: reasons[row] for at, row in enumerate(np.asarray(rows).tolist()) if row in reasons} if reasons else {}
+
+
+def _columns(table: pa.Table | None) -> dict[str, pa.ChunkedArray]:
+    return {} if table is None else dict(zip(table.column_names, table.columns, strict=True))
 
 
 class _Texts(Sequence[str]):

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gristmill import lineage, measuring, plugins
+from gristmill import lineage, measuring
 from gristmill.audit import Audit, Verdict
 from gristmill.episode import Corpus
 from gristmill.recipe import Recipe
@@ -56,18 +56,16 @@ def curate(
     store: Store,
     recipe: Recipe,
     audited: Sequence[tuple[Audit, Corpus]],
+    exporter: Any,
     out: Path | None,
     *,
     dry_run: bool,
-    format: str,
-    overwrite: bool,
     tag: str | None,
     progress: Progress | None,
 ) -> Curation:
     """Decide, and unless it is a dry run freeze, record and export."""
     audits = [audit for audit, _ in audited]
     digests = [[measuring.digests_of(store, corpus, int(row)) for row in audit.rows] for audit, corpus in audited]
-    exporter = plugins.load("export", format)(overwrite=overwrite)
     plans = plan(audits, digests, gate=recipe.gate, trim=recipe.trim)
     if dry_run:
         return Curation(audits=audits, plans=plans)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from gristmill import measuring, recipe
+from gristmill import measuring, plugins, recipe
 from gristmill.audit import Audit
 from gristmill.embodiment import load_card
 from gristmill.episode import Corpus
@@ -150,7 +151,9 @@ class Project:
             progress("report", 0, 1)
         settings = {n: {k: v[0] for k, v in recipe.thresholds(c).items()} for n, c in self.recipe.checks.items()}
         corpus = self._corpora.get(audit.facts.key)
-        write_report(audit, Path(path), corpus=corpus, curation=curation, settings=settings)
+        with self._reading() as store:
+            traces = None if corpus is None else partial(measuring.stored_traces, store, corpus)
+            write_report(audit, Path(path), corpus=corpus, curation=curation, settings=settings, traces=traces)
 
     # -- curating ------------------------------------------------------------------------------------
 
@@ -184,18 +187,15 @@ class Project:
             UsageError: nothing is left to train on, or `out` is taken.
             SnapshotError: a recording changed while it was curated.
         """
+        exporter = plugins.load("export", format)(overwrite=overwrite)
+        place = None if out is None or dry_run else Path(out)
         with self._writing() as store:
+            if place is not None:
+                # A place that is taken is told before anything is measured.
+                exporter.check(place, [self._opened(store, entry).facts.root for entry in self.recipe.corpora])
             audited = self._audited(store, cameras, episodes, jobs, progress)
             return curating.curate(
-                store,
-                self.recipe,
-                audited,
-                None if out is None else Path(out),
-                dry_run=dry_run,
-                format=format,
-                overwrite=overwrite,
-                tag=tag,
-                progress=progress,
+                store, self.recipe, audited, exporter, place, dry_run=dry_run, tag=tag, progress=progress
             )
 
     # -- asking --------------------------------------------------------------------------------------

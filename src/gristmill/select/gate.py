@@ -23,6 +23,7 @@ DEFAULT_RULES: Mapping[str, Action] = {
     "files.unreadable": "drop",
     "idle": "trim",
     "length": "drop",
+    "stats": "keep",  # the values are right, and an export takes its statistics anew
 }
 
 _WORSE = {"keep": Verdict.KEEP, "trim": Verdict.TRIM, "quarantine": Verdict.QUARANTINE, "drop": Verdict.DROP}
