@@ -7,7 +7,7 @@ import pytest
 
 from gristmill.episode import Channel
 from gristmill.motion import Motion, motion_of
-from gristmill.stillness import sliding
+from gristmill.stillness import grid_of, may_rest, sliding
 from gristmill.testing import hostile_episodes, make_episode, reaching
 
 
@@ -121,14 +121,28 @@ def test_sliding_variance_is_that_of_each_window():
     rng = np.random.default_rng(1)
     episode = make_episode(state=rng.normal(size=(90, 2)).cumsum(axis=0), rate_hz=30)
     motion = motion_of(episode)
-    windows = sliding(motion, 0.5, slice(None))
-    assert windows is not None
-    assert (windows.hop, windows.width) == (3, 5)
+    grid = grid_of(motion, 0.5)
+    assert grid == (3, 5)
+    windows = sliding(motion, grid, slice(None))
     thin = motion.values[:, ::3] / motion.scale[:, None]
     expected = [thin[:, i : i + 5].std(axis=1).max() for i in range(thin.shape[1] - 4)]
     np.testing.assert_allclose(windows.spread, expected, atol=1e-9)
-    assert windows.samples(2, 4) == (6, 6 + 5 * 3 + 1)
+    assert grid.samples(2, 4) == (6, 6 + 5 * 3 + 1)
 
 
 def test_short_episodes_have_no_windows():
-    assert sliding(motion_of(make_episode(state=np.arange(20.0))), 0.5, slice(None)) is None
+    assert grid_of(motion_of(make_episode(state=np.arange(20.0))), 0.5) is None
+    assert grid_of(motion_of(make_episode()), 0.5) is None
+
+
+@pytest.mark.parametrize("below", [0.01, 0.05, 0.2])
+@pytest.mark.parametrize("role", ["state", "action"])
+def test_the_quick_look_never_misses_a_still_window(role, below):
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        steps = rng.normal(size=(120, 2)) * (rng.random((120, 1)) < 0.3)
+        motion = motion_of(make_episode(**{role: steps.cumsum(axis=0)}))
+        grid = grid_of(motion, 0.5)
+        assert grid is not None
+        still = np.count_nonzero(sliding(motion, grid, slice(None)).spread <= below)
+        assert may_rest(motion, grid, slice(None), below) >= still

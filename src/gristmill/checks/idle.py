@@ -16,7 +16,7 @@ from gristmill.grouping import strongest, when
 from gristmill.manifest import Manifest, finding
 from gristmill.motion import Motion, motion_of
 from gristmill.runs import runs_of, widened
-from gristmill.stillness import Windows, sliding
+from gristmill.stillness import Grid, Windows, grid_of, may_rest, sliding
 from gristmill.types import Mask
 
 _DEEP = 0.25  # the second, deeper look for pauses inside slow motion
@@ -83,25 +83,28 @@ class Idle:
         """
         motion = motion_of(episode)
         layout = motion.layout
-        windows = sliding(motion, self.window_s, layout.moving)
-        if windows is None:
+        grid = grid_of(motion, self.window_s)
+        if grid is None:
             return Measured(unknown=f"shorter than {2 * self.window_s:g} s, or without state and action")
-        usual = float(np.sort(windows.spread)[int(0.95 * (len(windows.spread) - 1))])
         reach = float(motion.range[layout.moving].max())
         values = {"reach": reach, "duration_s": motion.clock.span_s(0, motion.frames)[1]}
+        # A run of w windows covers w + width - 1 samples.
+        least = max(1, round(self.at_least_s / (grid.hop * motion.clock.period_s)) - grid.width + 1)
+        if may_rest(motion, grid, layout.moving, self.still_below) < least:
+            return Measured(values)
+        spread = sliding(motion, grid, layout.moving).spread
+        usual = float(np.sort(spread)[int(0.95 * (len(spread) - 1))])
         level = min(self.still_below, self.of_usual * usual)
-        # One more than needed: the run of w windows covers w + width - 1 samples.
-        least = max(1, round(self.at_least_s / (windows.hop * motion.clock.period_s)) - windows.width + 1)
-        if np.count_nonzero(windows.spread < level) < least:
+        if np.count_nonzero(spread <= level) < least:
             return Measured(values)
         # The state rests: now the commands are looked at as well.
-        windows = sliding(motion, self.window_s, slice(None)) or windows
-        busy = self._busy(episode, motion, windows)
+        windows = sliding(motion, grid, slice(None))
+        busy = self._busy(episode, motion, grid, windows)
         events: dict[tuple[int, int], Event] = {}
         for bound in (level, _DEEP * level):
             for start, stop in runs_of(windows.spread <= bound, least):
-                waited = np.count_nonzero(busy[start:stop]) * windows.hop * motion.clock.period_s
-                events.setdefault((start, stop), _event(motion, windows, start, stop, waited))
+                waited = np.count_nonzero(busy[start:stop]) * grid.hop * motion.clock.period_s
+                events.setdefault((start, stop), _event(motion, grid, windows, start, stop, waited))
         return Measured(values, strongest(list(events.values())))
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
@@ -145,26 +148,26 @@ class Idle:
                 unit="s",
             )
 
-    def _busy(self, episode: Episode, motion: Motion, windows: Windows) -> Mask:
+    def _busy(self, episode: Episode, motion: Motion, grid: Grid, windows: Windows) -> Mask:
         """Windows that begin within `wait_s` of a gripper's command or a change of contact."""
         cells = len(windows.spread)
-        busy = np.zeros(cells + windows.width - 1, bool)
-        after = round(self.wait_s / (windows.hop * motion.clock.period_s))
+        busy = np.zeros(cells + grid.width - 1, bool)
+        after = round(self.wait_s / (grid.hop * motion.clock.period_s))
         # A gripper moved between two thinned samples by a tenth of its range.
         for row in motion.layout.grippers.tolist():
             busy[1:] |= np.abs(np.diff(windows.relative[row])) > 0.1
         for channel in episode.channels.values():
             if "contact" in channel.key.casefold() and channel.values.shape == (motion.frames, channel.values.shape[1]):
-                touch = np.any(np.nan_to_num(channel.values[:: windows.hop].astype(np.float64)) > 0, axis=1)
+                touch = np.any(np.nan_to_num(channel.values[:: grid.hop].astype(np.float64)) > 0, axis=1)
                 busy[1:] |= touch[1:] != touch[:-1]
         return widened(busy, 0, after)[:cells]
 
 
-def _event(motion: Motion, windows: Windows, start: int, stop: int, waited_s: float) -> Event:
+def _event(motion: Motion, grid: Grid, windows: Windows, start: int, stop: int, waited_s: float) -> Event:
     # Means span the run less one window; steady motion would have gone on through it.
-    drift = float(np.ptp(windows.sums[:, start:stop], axis=1).max()) / windows.width
-    band = drift * (1 + (windows.width - 1) / (stop - start))
-    return Event(*motion.clock.span_s(*windows.samples(start, stop)), band, detail=f"{waited_s:.3f}")
+    drift = float(np.ptp(windows.sums[:, start:stop], axis=1).max()) / grid.width
+    band = drift * (1 + (grid.width - 1) / (stop - start))
+    return Event(*motion.clock.span_s(*grid.samples(start, stop)), band, detail=f"{waited_s:.3f}")
 
 
 def _united(rests: list[Rest]) -> list[Rest]:
