@@ -5,15 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-
-class Progress(Protocol):
-    """Called with a stage's name, what is done and what there is in all."""
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Show that `done` of `total` are through `stage`."""
-        ...
+if TYPE_CHECKING:
+    from gristmill.progress import Progress
 
 
 @contextmanager

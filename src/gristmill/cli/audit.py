@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -27,7 +28,7 @@ def command(
     corpus: str,
     store: Path | None,
     card: str | None,
-    cameras: str | None,
+    cameras: Literal["all", "sample", "none"] | None,
     episodes: str | None,
     jobs: int | None,
     quiet: bool,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -36,7 +36,7 @@ def command(
     as_json: bool,
     store: Path | None,
     card: str | None,
-    cameras: str | None,
+    cameras: Literal["all", "sample", "none"] | None,
     episodes: str | None,
     jobs: int | None,
     quiet: bool,

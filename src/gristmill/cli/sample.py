@@ -37,9 +37,8 @@ def command(
     The same seed gives the same episodes. Needs MuJoCo: install the extra `synth`.
     """
     from gristmill.cli._progress import progress_bar
-    from gristmill.synth import generate
+    from gristmill.synth.sample import TASKS, generate
 
-    more = {"tasks": tasks} if tasks else {}
     with progress_bar(quiet) as progress:
         generate(
             out,
@@ -51,6 +50,6 @@ def command(
             jobs=jobs,
             overwrite=overwrite,
             progress=progress,
-            **more,
+            tasks=tasks or TASKS,
         )
     click.echo(f"{episodes} episodes: {out}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from gristmill.check import Check
 from gristmill.engine import local
@@ -15,17 +15,10 @@ from gristmill.errors import StoreError
 from gristmill.inputs import Parts
 from gristmill.measuring.ledger import Ledger, ledger_of
 from gristmill.measuring.owed import Cameras, Owed, find, works
+from gristmill.progress import Progress
 from gristmill.store import Pending, Store
 from gristmill.store.corpora import TRACES as CAMERA
 from gristmill.types import IntArray
-
-
-class Progress(Protocol):
-    """Called with a stage's name, what is done and what there is in all."""
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Show that `done` of `total` are through `stage`."""
-        ...
 
 
 def run_measures(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gristmill import lineage, measuring
 from gristmill.audit import Audit, Verdict
 from gristmill.episode import Corpus
+from gristmill.progress import Progress
 from gristmill.recipe import Recipe
 from gristmill.report.curation import Curation as Told
 from gristmill.report.curation import RuleOutcome
@@ -21,8 +22,6 @@ from gristmill.store import Store
 
 if TYPE_CHECKING:
     from gristmill.export._result import ExportResult
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)

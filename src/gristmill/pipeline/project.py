@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -20,12 +20,11 @@ from gristmill.errors import UsageError
 from gristmill.pipeline import asking, curating
 from gristmill.pipeline.judging import judge
 from gristmill.pipeline.places import store_path
-from gristmill.recipe import CorpusEntry, Recipe
+from gristmill.progress import Progress
+from gristmill.recipe import Cameras, CorpusEntry, Recipe
 from gristmill.sources import open_path
 from gristmill.store import Store
 from gristmill.types import IntArray
-
-Progress = Callable[[str, int, int], None]
 
 
 class Project:
@@ -100,7 +99,7 @@ class Project:
     def audit(
         self,
         *,
-        cameras: str | None = None,
+        cameras: Cameras | None = None,
         episodes: str | None = None,
         jobs: int | None = None,
         progress: Progress | None = None,
@@ -127,7 +126,7 @@ class Project:
     def audits(
         self,
         *,
-        cameras: str | None = None,
+        cameras: Cameras | None = None,
         episodes: str | None = None,
         jobs: int | None = None,
         progress: Progress | None = None,
@@ -164,7 +163,7 @@ class Project:
         dry_run: bool = False,
         format: str = "lerobot",
         overwrite: bool = False,
-        cameras: str | None = None,
+        cameras: Cameras | None = None,
         episodes: str | None = None,
         jobs: int | None = None,
         tag: str | None = None,
@@ -245,7 +244,7 @@ class Project:
     # -- inner ---------------------------------------------------------------------------------------
 
     def _audited(
-        self, store: Store, cameras: str | None, episodes: str | None, jobs: int | None, progress: Progress | None
+        self, store: Store, cameras: Cameras | None, episodes: str | None, jobs: int | None, progress: Progress | None
     ) -> list[tuple[Audit, Corpus]]:
         mode = cameras or self.recipe.cameras
         audited = []
