@@ -51,6 +51,24 @@ def test_turning_points_of_a_zigzag():
     assert turning_points(np.zeros(5), 1).tolist() == []
 
 
+def test_turning_points_agree_with_a_look_at_every_sample():
+    def plainly(values, swing):
+        turns, last, rising = [], 0, 0
+        for i in range(len(values)):
+            seen = values[last : i + 1]
+            high, low = last + int(np.argmax(seen)), last + int(np.argmin(seen))
+            if rising >= 0 and values[high] - values[i] >= swing:
+                turns, last, rising = turns + [high] * bool(rising), i if not rising else high, -1
+            elif rising <= 0 and values[i] - values[low] >= swing:
+                turns, last, rising = turns + [low] * bool(rising), i if not rising else low, 1
+        return turns
+
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        values = np.round(rng.normal(size=150).cumsum() * (rng.random(150) < 0.6), 1)
+        assert turning_points(values, 2.0).tolist() == plainly(values, 2.0)
+
+
 def test_turns_smaller_than_the_swing_do_not_count():
     ripple = np.linspace(0, 1, 60) + 0.04 * (np.arange(60) % 2)
     assert turning_points(ripple, 0.1).tolist() == []

@@ -63,10 +63,8 @@ class GripperChatter:
         ranges[grippers] = motion.range[grippers]
         swings = self.swing * np.fmax(_declared_ranges(motion.layout)[grippers], motion.range[grippers])
         events: list[Event] = []
-        if _may_turn(motion.values[grippers], swings, self.at_least):
-            for row, swing in zip(grippers.tolist(), swings.tolist(), strict=True):
-                if swing > 0:
-                    events += self._clusters(motion, row, swing)
+        for i in _may_turn(motion.values[grippers], swings, self.at_least).tolist():
+            events += self._clusters(motion, int(grippers[i]), float(swings[i]))
         return Measured({"range": ranges}, strongest(events))
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
@@ -130,7 +128,12 @@ def turning_points(values: FloatArray, swing: float) -> IntArray:
 
     These are the reversals that rainflow counting keeps after its hysteresis filter (ASTM E1049).
     """
-    signal = values.tolist()
+    steps = np.diff(values)
+    moves = np.flatnonzero(steps)
+    # Only where the direction changes, at the first of equal samples, can a swing end; and at the last sample.
+    changes = moves[:-1][(steps[moves[1:]] > 0) != (steps[moves[:-1]] > 0)] + 1
+    at = [0, *changes.tolist(), len(values) - 1]
+    signal = values[at].tolist()
     turns: list[int] = []
     rising = 0  # direction of the swing under way; unknown at first
     top = bottom = 0  # where the extremes of that swing are
@@ -139,21 +142,25 @@ def turning_points(values: FloatArray, swing: float) -> IntArray:
         bottom = i if value < signal[bottom] else bottom
         if rising >= 0 and signal[top] - value >= swing:
             if rising:
-                turns.append(top)
+                turns.append(at[top])
             rising, bottom = -1, i
         elif rising <= 0 and value - signal[bottom] >= swing:
             if rising:
-                turns.append(bottom)
+                turns.append(at[bottom])
             rising, top = 1, i
     return np.array(turns, np.intp)
 
 
-def _may_turn(values: FloatArray, swings: FloatArray, times: int) -> bool:
-    """Whether so many turns are possible: each changes direction on a grid of half a swing, in one of the rows."""
+def _may_turn(values: FloatArray, swings: FloatArray, times: int) -> IntArray:
+    """Rows in which so many turns are possible: each changes direction on a grid of half a swing."""
     levels = np.rint((values - values[:, :1]) * (2 / np.maximum(swings, 1e-12))[:, None])
     changes = np.subtract(levels[:, 1:], levels[:, :-1]).ravel()
-    changes = changes[changes != 0]
-    return int(np.count_nonzero(changes[1:] * changes[:-1] < 0)) >= times
+    at = np.flatnonzero(changes)
+    back = changes[at[1:]] * changes[at[:-1]] < 0
+    if np.count_nonzero(back) < times:
+        return at[:0]
+    row = at // (values.shape[1] - 1)
+    return np.flatnonzero(np.bincount(row[1:][back & (row[1:] == row[:-1])], minlength=len(values)) >= times)
 
 
 def _bursts(events: Events, members: list[int]) -> list[list[int]]:
