@@ -71,6 +71,10 @@ class EditableCorpus(ABC):
         """Statistics that the metadata declares of one episode."""
 
     @abstractmethod
+    def described(self, index: int) -> set[str]:
+        """Features whose statistics the metadata declares of one episode."""
+
+    @abstractmethod
     def _write_rows(self, target: Path, changes: Changes) -> None:
         """Write the data files that change."""
 
@@ -107,7 +111,7 @@ class EditableCorpus(ABC):
             length=self.lengths[index],
             original=rows,
             neighbours=self.lengths.keys(),
-            declared=self.stats(index).keys(),
+            declared=self.described(index),
         )
 
     def commit(self, drafts: Sequence[Draft], target: Path, progress: Progress | None = None) -> None:

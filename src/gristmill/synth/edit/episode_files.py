@@ -54,6 +54,10 @@ class EpisodeFiles(EditableCorpus):
         """Statistics that the metadata declares of one episode; v2.0 declares none."""
         return self._declared.get(index, {})
 
+    def described(self, index: int) -> set[str]:
+        """Features whose statistics the metadata declares of one episode."""
+        return set(self.stats(index))
+
     @cached_property
     def _declared(self) -> dict[int, declared_stats.Declared]:
         if self.files.stamp(EPISODES_STATS) is None:

@@ -81,6 +81,17 @@ class PackedFiles(EditableCorpus):
                 found.setdefault(feature, {})[statistic] = value
         return found
 
+    def described(self, index: int) -> set[str]:
+        """Features whose statistics the metadata declares of one episode."""
+        row = self.row_of[index]
+        return {feature for feature, name in self._means.items() if self.table[name][row].is_valid}
+
+    @cached_property
+    def _means(self) -> dict[str, str]:
+        """Feature -> its column of means in the episodes table."""
+        names = [n for n in self.table.column_names if n.startswith("stats/") and n.endswith("/mean")]
+        return {n.removeprefix("stats/").removesuffix("/mean"): n for n in names}
+
     def episode_row(self, index: int) -> dict[str, Any]:
         """The episode's row of the episodes table."""
         return self.table.slice(self.row_of[index], 1).to_pylist()[0]
