@@ -1,15 +1,16 @@
 """One error tree, so that a caller can catch as much or as little as it likes.
 
-    GristmillError                  everything below; its text is one line that says what to do
-    +-- UsageError                  the request itself is wrong (exit status 2)
-    |   +-- UnknownNameError        a check, card, episode or snapshot that does not exist
-    |   +-- RecipeError             a recipe key that is unknown, of the wrong type or out of range
-    +-- CorpusError                 the recordings cannot be opened at all (exit status 2)
-    |   +-- UnsafeCorpusError       a path, link or array that would leave the corpus or run code
-    +-- RecordingError              one episode or camera cannot be read; the audit goes on without it
-    |   +-- VideoError              a video file or frame that does not decode
-    +-- StoreError                  the store is locked, too new or damaged (exit status 70)
-    +-- SnapshotError               a snapshot or export disagrees with what it was made from
+GristmillError                  everything below; its text is one line that says what to do
++-- UsageError                  the request itself is wrong (exit status 2)
+|   +-- UnknownNameError        a check, card, episode or snapshot that does not exist
+|   +-- RecipeError             a recipe key that is unknown, of the wrong type or out of range
++-- CorpusError                 the recordings cannot be opened at all (exit status 2)
+|   +-- UnsafeCorpusError       a path, link or array that would leave the corpus or run code
++-- RecordingError              one episode or camera cannot be read; the audit goes on without it
+|   +-- VideoError              a video file or frame that does not decode
+|       +-- MissingVideoError   the file is not there, or empty
++-- StoreError                  the store is locked, too new or damaged (exit status 70)
++-- SnapshotError               a snapshot or export disagrees with what it was made from
 """
 
 from __future__ import annotations
@@ -63,6 +64,10 @@ class RecordingError(GristmillError):
 
 class VideoError(RecordingError):
     """A camera's file cannot be opened or decoded."""
+
+
+class MissingVideoError(VideoError):
+    """A camera's file does not exist, or holds nothing."""
 
 
 class StoreError(GristmillError):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gristmill.episode import CameraInfo
-from gristmill.errors import VideoError
+from gristmill.errors import MissingVideoError, VideoError
 from gristmill.video.camera import VideoCamera
 from gristmill.video.mux import Part, copy_packets
 
@@ -68,9 +68,9 @@ def test_a_shorter_video_gives_the_frames_that_it_has(av1):
 
 
 def test_a_missing_file_is_named_with_the_episode(tmp_path):
-    with pytest.raises(VideoError, match="episode 3, camera top: the video file is missing"):
+    with pytest.raises(MissingVideoError, match="episode 3, camera top: the video file is missing"):
         camera(None).packets()
-    with pytest.raises(VideoError, match=r"episode 3, camera top: .*gone\.mp4: No such file"):
+    with pytest.raises(MissingVideoError, match=r"episode 3, camera top: .*gone\.mp4: No such file"):
         list(camera(tmp_path / "gone.mp4").luma())
 
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from gristmill.check import Column, Measured, Reads
-from gristmill.episode import Camera, Episode
-from gristmill.errors import VideoError
+from gristmill.episode import Episode
+from gristmill.errors import MissingVideoError, VideoError
 from gristmill.finding import Event, Finding, Kind
 from gristmill.footage import by_camera, per_camera
 from gristmill.grouping import Group, strongest
@@ -54,11 +54,11 @@ class CameraFrames:
         for key, camera in episode.cameras.items():
             try:
                 packets = camera.packets()
+            except MissingVideoError:
+                unknown.append(key)  # the check `files` tells of it
+                continue
             except VideoError as error:
-                if _is_there(camera):
-                    events.append(_event(key, 0, camera.frames, episode.rate_hz, f"{_UNREADABLE}: {error}"))
-                else:
-                    unknown.append(str(error))
+                events.append(_event(key, 0, camera.frames, episode.rate_hz, f"{_UNREADABLE}: {error}"))
                 continue
             absent = _absent(packets, camera.frames, episode.rate_hz)
             missing[key] = int(absent.sum())
@@ -72,7 +72,7 @@ class CameraFrames:
         return Measured(
             {name: per_camera(episode, cells) for name, cells in values.items()},
             strongest(events),
-            "; ".join(unknown) or None,
+            f"no video file of {', '.join(unknown)}" if unknown else None,
         )
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
@@ -145,12 +145,6 @@ class CameraFrames:
             code="video_surplus",
             fix="Compare the first frames with the first rows; cut the video to the rows if they agree.",
         )
-
-
-def _is_there(camera: Camera) -> bool:
-    """Whether there is a file with something in it; missing and empty files are the check `files`'s."""
-    path = camera.path
-    return path is not None and path.is_file() and path.stat().st_size > 0
 
 
 def _absent(packets: Packets, frames: int, rate_hz: float) -> np.ndarray:

@@ -58,14 +58,14 @@ class Footage:
         for key, camera in episode.cameras.items():
             try:
                 hashes = self._hashes(camera.packets())
-            except VideoError as error:
-                unknown.append(str(error))
+            except VideoError:
+                unknown.append(key)
                 continue
             values["distinct"][key] = len(hashes)
             for i, smallest in enumerate(hashes[:_SKETCH].tolist()):
                 values[f"hash_{i}"][key] = smallest
         cells = {name: per_camera(episode, found) for name, found in values.items()}
-        return Measured(cells, unknown="; ".join(unknown) or None)
+        return Measured(cells, unknown=f"no readable video of {', '.join(unknown)}" if unknown else None)
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Videos that equal or share much with an earlier one of the corpus, or one of another corpus."""

@@ -13,7 +13,7 @@ from gristmill import robust
 from gristmill.check import Column, Measured, Reads, measuring
 from gristmill.episode import Episode
 from gristmill.finding import Finding, Kind
-from gristmill.footage import activity_of, blank, per_camera, rows_of, smoothed, traces_of
+from gristmill.footage import activity_of, blank, per_camera, rows_of, traces_of
 from gristmill.manifest import Manifest, finding
 from gristmill.traces import CameraTraces
 from gristmill.types import FloatArray
@@ -24,6 +24,8 @@ _STILL_ACTIVITY = 0.003  # whole motions a second
 # The robot's motion explains a camera's changes less well than another camera does.
 _MOTION_WEIGHT = 0.5
 _NEARLY = 0.75
+_AGREES = 0.25
+_SAME_LEVELS = 0.25  # change in the busiest block of a picture that is repeated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +35,9 @@ class ViewSync:
     The same motion changes every view. The logarithm of each view's change from frame to frame, in its busiest
     block, is correlated with that of the other views at every delay up to `max_delay_s`; the robot's own speed
     joins in as one more, weaker witness. The delay with the largest likelihood, refined by a parabola, says how
-    late a view is. Every view has a usual delay; a view is late when it differs from its own usual delay. All
-    views together are held against the robot's motion, where only a larger delay can be told from chance.
+    late a view is; a view that repeats its first picture while others go on backs it up. Every view has a usual
+    delay; a view is late when it differs from its own usual delay. All views together are held against the
+    robot's motion, where only a larger delay can be told from chance.
     """
 
     version: ClassVar[int] = 1
@@ -45,6 +48,9 @@ class ViewSync:
         ),
         Column("match", per="camera", about="correlation with the other views at that delay"),
         Column("gain", per="camera", about="log-likelihood a sample of that delay over no delay"),
+        Column(
+            "stale_s", unit="s", per="camera", about="how long the view shows its first picture, beyond other views"
+        ),
         Column("behind_s", unit="s", per="camera", about="how late the view is against the robot's motion"),
         Column("behind_match", per="camera", about="correlation with the robot's motion at that delay"),
     )
@@ -55,7 +61,7 @@ class ViewSync:
     )
 
     max_delay_s: float = measuring(0.4)
-    smooth_s: float = measuring(0.13)  # an even number of frames at 30 Hz, as codecs draw every other frame anew
+    smooth_s: float = measuring(0.13)  # rounded to an even number of frames
     max_off_s: float = 0.125  # from the usual delay
     max_behind_s: float = 0.15  # of all views against the robot, from what is usual
     min_deviations: float = 6.0  # robust standard deviations of the corpus
@@ -70,14 +76,14 @@ class ViewSync:
         if not found:
             return Measured(unknown=unknown)
         reach = max(1, round(self.max_delay_s * episode.rate_hz))
-        width = max(1, round(self.smooth_s * episode.rate_hz))
+        width = 2 * max(1, round(self.smooth_s / 2 * episode.rate_hz))
         rows = {key: rows_of(traces, episode.rate_hz) for key, traces in found.items()}
         count = 1 + min(int(r.max()) for r in rows.values())
         if count < 4 * reach:
             return Measured(unknown=f"shorter than {4 * self.max_delay_s:g} s")
         views = {key: _log_change(found[key], rows[key], count, width) for key in found}
         activity = activity_of(episode, np.arange(count))
-        motion = None if activity is None else np.log(smoothed(activity, width) + _STILL_ACTIVITY)
+        motion = None if activity is None else np.log(_averaged(activity, width) + _STILL_ACTIVITY)
         moved = {key: _correlations(view, motion, reach) for key, view in views.items()} if motion is not None else {}
         values: dict[str, dict[str, float]] = {column.name: {} for column in self.columns}
         for key, curve in moved.items():
@@ -86,6 +92,7 @@ class ViewSync:
             if others:
                 late_s, match, gain = np.median(others, axis=0).tolist()
                 values["late_s"][key], values["match"][key], values["gain"][key] = late_s, match, gain
+        values["stale_s"] = _stale(found, episode.rate_hz)
         return Measured({name: per_camera(episode, cells) for name, cells in values.items()}, unknown=unknown)
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
@@ -96,8 +103,12 @@ class ViewSync:
         usual = robust.median(late)
         limit = np.fmax(self.max_off_s, self.min_deviations * robust.deviation(late))
         off = late - usual
+        # Short motions make broad peaks: where a view also begins late by more, that says by how much.
+        stale = manifest["stale_s"]
+        off = np.where((stale > limit) & (off > _AGREES * stale), np.fmax(off, stale), off)
         # A flat peak says little. Cameras with a usual delay of their own gain by it all the time.
-        off = np.where((manifest["gain"] >= self.min_gain) | (np.abs(usual) > limit), off, np.nan)
+        sure = (manifest["gain"] >= self.min_gain) | (np.abs(usual) > limit) | (stale > limit)
+        off = np.where(sure, off, np.nan)
         # Of two views that are apart, the later one is late: no camera shows what is still to come. Of more, the
         # odd one out is furthest from the others.
         apart = np.where(np.count_nonzero(~np.isnan(off), axis=1, keepdims=True) > 2, np.abs(off), off)
@@ -146,6 +157,15 @@ class ViewSync:
         )
 
 
+def _stale(found: Mapping[str, CameraTraces], rate_hz: float) -> dict[str, float]:
+    """Seconds for which each view repeats its first picture, beyond the view that goes on first."""
+    starts = {}
+    for key, traces in found.items():
+        changes = np.flatnonzero(~(traces.diff_peak[1:] <= _SAME_LEVELS))
+        starts[key] = (changes[0] if len(changes) else len(traces)) / rate_hz
+    return {key: start - min(starts.values()) for key, start in starts.items()} if len(starts) > 1 else {}
+
+
 def _log_change(traces: CameraTraces, rows: np.ndarray, count: int, width: int) -> FloatArray:
     """(count,) logarithm of the change from frame to frame, by row; what is missing or blank is interpolated."""
     nothing = blank(traces)
@@ -154,7 +174,17 @@ def _log_change(traces: CameraTraces, rows: np.ndarray, count: int, width: int) 
     change = np.zeros(count)
     if known.any():
         change = np.interp(np.arange(count), rows[known], traces.diff_peak[known].astype(np.float64))
-    return np.log(smoothed(change, width) + _CODING_LEVELS)
+    return np.log(_averaged(change, width) + _CODING_LEVELS)
+
+
+def _averaged(values: FloatArray, width: int) -> FloatArray:
+    """Moving mean (t,) of `width` samples, whole ones only: those at the ends are repeated, the first is left out.
+
+    Codecs with a keyframe every other frame change the picture in steps of two. A window that cut such a pair
+    in half would stand out in all views at once, as if they moved together; and no frame is before the first.
+    """
+    mean = np.convolve(values[1:], np.full(width, 1 / width), "valid")
+    return np.pad(mean, (width // 2 + 1, len(values) - len(mean) - width // 2 - 1), mode="edge")
 
 
 def _correlations(view: FloatArray, other: FloatArray, reach: int) -> FloatArray:

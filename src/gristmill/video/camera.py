@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from gristmill.episode import CameraInfo
-from gristmill.errors import VideoError
+from gristmill.errors import MissingVideoError, VideoError
 from gristmill.types import Luma, Rgb
 from gristmill.video import decode
 from gristmill.video.packets import FileIndex, Packets, demux, index_file
@@ -105,7 +105,7 @@ class VideoCamera:
     @property
     def _file(self) -> Path:
         if self.path is None:
-            raise VideoError(f"{self.where}: the video file is missing; restore it or leave this camera out")
+            raise MissingVideoError(f"{self.where}: the video file is missing; restore it or leave this camera out")
         return self.path
 
     @contextmanager
@@ -113,4 +113,4 @@ class VideoCamera:
         try:
             yield
         except VideoError as error:
-            raise VideoError(f"{self.where}: {error}") from None
+            raise type(error)(f"{self.where}: {error}") from None

@@ -21,7 +21,7 @@ from av.error import FFmpegError
 from av.video.stream import VideoStream
 
 from gristmill.digest import packets_digest
-from gristmill.errors import VideoError
+from gristmill.errors import MissingVideoError, VideoError
 from gristmill.types import IntArray, Mask, TimesS
 
 # About 50 bytes a packet: a 200 MB file of AV1 has some 100,000, so 16 files stay below 100 MB.
@@ -181,14 +181,16 @@ def file_key(path: Path) -> tuple[str, int, int]:
     """What tells one state of a file from another: path, size and time.
 
     Raises:
-        VideoError: there is no such file.
+        MissingVideoError: there is no such file, or nothing in it.
     """
     try:
         stat = path.stat()
     except OSError as error:
-        raise VideoError(f"{path}: {error.strerror or error}; restore the file or leave this camera out") from None
+        raise MissingVideoError(
+            f"{path}: {error.strerror or error}; restore the file or leave this camera out"
+        ) from None
     if stat.st_size == 0:
-        raise VideoError(f"{path}: the file is empty; restore it or leave this camera out")
+        raise MissingVideoError(f"{path}: the file is empty; restore it or leave this camera out")
     return str(path), stat.st_size, stat.st_mtime_ns
 
 
