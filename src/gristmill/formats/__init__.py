@@ -1,1 +1,1 @@
-"""Layouts that readers and writers share: one folder a family of formats."""
+"""Layouts that readers and writers share."""

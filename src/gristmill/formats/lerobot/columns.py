@@ -129,7 +129,7 @@ def _fits(feature: Feature, kind: pa.DataType) -> tuple[str, int | None]:
     leaf = kind
     while is_list(leaf):
         leaf = leaf.value_type
-    return ("" if leaf.to_pandas_dtype() == np.dtype(feature.dtype).type else "dtype"), width
+    return ("" if np.dtype(leaf.to_pandas_dtype()).name == feature.dtype else "dtype"), width
 
 
 def dense(array: pa.Array, width: int | None) -> np.ndarray | None:

@@ -207,12 +207,15 @@ def _task_texts(rows: EpisodeRows, table: pa.Table) -> None:
         rows.tasks = [()] * len(rows)
         return
     cells = column(table, "tasks")
-    if not is_list(cells.type):
-        texts, lossy = strings(cells.cast(pa.string()))
-        rows.tasks = _grouped(texts, np.ones(len(texts), np.int64))
-    else:
-        texts, lossy = strings(items(cells))
-        rows.tasks = _grouped(texts, counts(cells))
+    in_lists = is_list(cells.type)
+    flat = items(cells) if in_lists else cells
+    if not (pa.types.is_string(flat.type) or pa.types.is_large_string(flat.type)):
+        message = f"{FOLDER} holds tasks of type {cells.type}, expected lists of texts"
+        rows.issues.append(_issue("schema", "tasks_absent", message))
+        rows.tasks = [()] * len(rows)
+        return
+    texts, lossy = strings(flat)
+    rows.tasks = _grouped(texts, counts(cells) if in_lists else np.ones(len(texts), np.int64))
     if lossy:
         for row, tasks in enumerate(rows.tasks):
             if any("\ufffd" in t for t in tasks):

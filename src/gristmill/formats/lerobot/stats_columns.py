@@ -107,7 +107,8 @@ class StatsColumns:
         file_of, row_of = np.full((2, len(rows)), -1, np.int64)
         for file in range(len(self._names)):
             for first, columns in self._batches(file, 0, _DIGEST_ROWS, ("episode_index",)):
-                for at, number in enumerate(columns["episode_index"].to_pylist()):
+                column = columns["episode_index"]
+                for at, number in enumerate(numbers(column).tolist() if is_number(column.type) else ()):
                     row = rows.get(number, -1)
                     if row >= 0 and file_of[row] < 0:
                         file_of[row], row_of[row] = file, first + at

@@ -18,6 +18,8 @@ from gristmill.formats.lerobot.columns import dense
 _BUFFER_BYTES = 1 << 16
 BATCH_ROWS = 8192
 _CELL_ROWS = 32
+# What pyarrow raises at bytes that are none of its own: names that are no UTF-8 are a ValueError.
+_BROKEN = (pa.ArrowException, OSError, ValueError)
 
 
 class Run(NamedTuple):
@@ -81,19 +83,25 @@ class Table:
         self.salvaged = False
         try:
             self._source: pa.NativeFile = pa.OSFile(str(path), "rb")
-            self.file = _open(self._source)
-        except (pa.ArrowException, OSError) as error:
-            reason = one_line(error)
-            source = salvage.recover(path, pattern()) if pattern is not None else None
-            if source is None:
-                raise RecordingError(f"{name} cannot be read ({reason}); restore it from its origin") from None
-            self.salvaged = True
-            self._source, self.file = source, _open(source)
+            self.file, self.schema = _open(self._source)
+        except _BROKEN as error:
+            self._recover(path, pattern, one_line(error))
         meta = self.file.metadata
-        self.schema = self.file.schema_arrow
         self.rows = meta.num_rows
         counts = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
         self.group_starts = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
+
+    def _recover(self, path: Path, pattern: Callable[[], salvage.Pattern | None] | None, reason: str) -> None:
+        """Open what is complete of a file that does not open, or say that nothing is."""
+        source = salvage.recover(path, pattern()) if pattern is not None else None
+        try:
+            if source is not None:
+                self.salvaged, self._source = True, source
+                self.file, self.schema = _open(source)
+                return
+        except _BROKEN as error:
+            reason = one_line(error)
+        raise RecordingError(f"{self.name} cannot be read ({reason}); restore it from its origin")
 
     def group_of(self, row: int) -> int:
         """The row group that holds a row."""
@@ -113,7 +121,7 @@ class Table:
             return
         try:
             yield from self.file.iter_batches(rows, row_groups=groups, columns=list(columns), use_threads=False)
-        except (pa.ArrowException, OSError, ValueError) as error:
+        except _BROKEN as error:
             raise RecordingError(f"{self.name} cannot be read ({one_line(error)}); restore it") from None
 
     def cells(self, key: str, start: int, stop: int) -> Iterator[Any]:
@@ -195,5 +203,9 @@ def one_line(error: BaseException) -> str:
     return text[0][:160].rstrip(".")
 
 
-def _open(source: pa.NativeFile) -> pq.ParquetFile:
-    return pq.ParquetFile(source, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+def _open(source: pa.NativeFile) -> tuple[pq.ParquetFile, pa.Schema]:
+    file = pq.ParquetFile(source, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+    schema = file.schema_arrow
+    if not all(schema.names):  # names that are no text raise here, not later
+        raise ValueError("a column has no name")
+    return file, schema
