@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -90,8 +91,9 @@ def blurred(picture: np.ndarray, severity: float) -> np.ndarray:
     """A picture (h, w, 3) through a Gaussian whose standard deviation is this share of the height."""
     height, width, _ = picture.shape
     rows, columns = _gaussian(height, severity * height), _gaussian(width, severity * height)
-    soft = np.einsum("ij,jkc->ikc", rows, picture.astype(np.float32), optimize=True)
-    soft = np.einsum("kl,ilc->ikc", columns, soft, optimize=True)
+    soft = (rows @ picture.reshape(height, -1).astype(np.float32)).reshape(picture.shape)
+    sideways = columns @ soft.transpose(1, 0, 2).reshape(width, -1)
+    soft = sideways.reshape(width, height, -1).transpose(1, 0, 2)
     return np.clip(np.round(soft), 0, 255).astype(np.uint8)
 
 
@@ -106,6 +108,7 @@ def overexposed(picture: np.ndarray, severity: float) -> np.ndarray:
     return np.clip(np.round(picture * np.float32(high)), 0, 255).astype(np.uint8)
 
 
+@lru_cache(maxsize=4)
 def _gaussian(size: int, sigma: float) -> np.ndarray:
     """Weights (size, size) that blur along one axis; what lies outside takes the edge's weight."""
     at = np.arange(size)
