@@ -21,6 +21,10 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 NAME = "someone/robot"
 
 
+class TransportError(Exception):
+    """As HTTP libraries have them: no OSError."""
+
+
 class Remote:
     """A hub with one dataset, and the cache on this side."""
 
@@ -76,7 +80,7 @@ class Remote:
     def _check(self, repo_id: str, repo_type: str) -> None:
         assert repo_type == "dataset"
         if not self.reachable:
-            raise ConnectionError("no route to the hub\nand more")
+            raise TransportError("no route to the hub\nand more")
         if repo_id != NAME:
             raise ValueError(f"no dataset {repo_id}")
 
@@ -94,7 +98,7 @@ def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Remote:
         "hf_hub_download": found.hf_hub_download,
     }
     vars(client).update(members)
-    errors.HfHubHTTPError = type("HfHubHTTPError", (OSError,), {})  # type: ignore[attr-defined]
+    errors.HfHubHTTPError = type("HfHubHTTPError", (TransportError, OSError), {})  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "huggingface_hub", client)
     monkeypatch.setitem(sys.modules, "huggingface_hub.errors", errors)
     monkeypatch.setattr(hub, "user_cache_path", lambda _: tmp_path / "own")

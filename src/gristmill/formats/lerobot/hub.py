@@ -152,11 +152,10 @@ def _hub() -> Any:
 
 
 def _failures() -> tuple[type[BaseException], ...]:
-    """What the client raises when the hub refuses or cannot be reached."""
-    errors = importlib.import_module("huggingface_hub.errors")
-    found: list[type[BaseException]] = [OSError, ValueError, errors.HfHubHTTPError]
-    try:
-        found.append(importlib.import_module("httpx").HTTPError)  # its transport from 1.0 on
-    except ImportError:
-        return tuple(found)
-    return tuple(found)
+    """What the client raises when the hub refuses or cannot be reached.
+
+    Its error for refusals also derives from the error of the HTTP library of its version, which is the only common
+    base of failed connections.
+    """
+    refusal = importlib.import_module("huggingface_hub.errors").HfHubHTTPError
+    return (OSError, ValueError, *(base for base in refusal.__bases__ if base is not Exception))
