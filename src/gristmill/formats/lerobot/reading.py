@@ -93,14 +93,15 @@ class EpisodeReader:
         A few episodes far apart stand for all. An issue that all of them share is the corpus's way of writing.
         """
         n = len(self._rows)
+        sampled = np.unique(np.linspace(min(1, n - 1), n - 1, _PROBES).astype(int)).tolist() if n > 2 else []
         shared: dict[tuple, Issue] | None = None
-        for row in np.unique(np.linspace(min(1, n - 1), n - 1, _PROBES).astype(int)).tolist() if n > 2 else ():
+        for row in sampled:
             found = {_kind_of(i): i for i in self.examine(row).issues if _can_be_common(i)}
             shared = found if shared is None else {k: i for k, i in shared.items() if k in found}
             if not shared:
                 break
         return {
-            k: replace(i, episode=None, message=f"in every episode looked at alike, for example {i.message}")
+            k: replace(i, episode=None, message=f"all {len(sampled)} sampled episodes share this: {i.message}")
             for k, i in (shared or {}).items()
         }
 
