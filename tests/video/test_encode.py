@@ -1,3 +1,5 @@
+from threading import Event
+
 import numpy as np
 import pytest
 
@@ -55,3 +57,13 @@ def test_what_cannot_be_encoded_leaves_no_file(tmp_path, chunks, text):
 def test_a_folder_that_does_not_exist(tmp_path, make_pictures):
     with pytest.raises(VideoError, match="cannot be written with libsvtav1"):
         encode(tmp_path / "none" / "a.mp4", [make_pictures(2)], 30)
+
+
+def test_an_encoder_that_hangs_is_told_from_a_slow_one(tmp_path, make_pictures, monkeypatch):
+    forever = Event()
+    monkeypatch.setattr(module, "STUCK_S", 0.5)
+    monkeypatch.setattr(module.VideoFrame, "from_ndarray", staticmethod(lambda image, format: forever.wait()))
+    with pytest.raises(VideoError, match=r"a\.mp4: libx264 has not taken a frame for 0 s|seems to hang"):
+        encode(tmp_path / "a.mp4", [make_pictures(4)] * 3, 30, codec="libx264", preset="veryfast")
+    assert not (tmp_path / "a.mp4").exists()
+    forever.set()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from queue import Full, Queue
+from threading import Thread
 from typing import cast
 
 import av
@@ -25,6 +28,11 @@ _INSTEAD = {
     "libx265": ("hevc",),
     "hevc": ("libx265",),
 }
+
+
+# An encoder that takes no frame for so long is not slow: it hangs.
+STUCK_S = 120.0
+_POLL_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ def encode(
     SVT-AV1, a word for x264); None leaves it to the encoder.
 
     Raises:
-        VideoError: no such encoder, no frames, frames of different or odd sizes, or a disk that is full.
+        VideoError: no such encoder, one that hangs, no frames, frames of different or odd sizes, or a full disk.
             The unfinished file is removed.
     """
     encoder = available_encoder(codec)
@@ -63,33 +71,107 @@ def encode(
     if preset is not None:
         options["preset"] = str(preset)
     rate = Fraction(rate_hz).limit_denominator(1001)
-    done = 0
+    writing = _Writing(path, encoder, rate, options, pix_fmt)
     try:
-        with av.open(str(path), "w", format="mp4") as target:
-            stream = cast(VideoStream, target.add_stream(encoder, rate=rate, options=options))
-            stream.pix_fmt = pix_fmt
-            for chunk in frames:
-                for image in chunk:
-                    if not done:
-                        stream.height, stream.width = _even(path, image.shape[:2])
-                    elif image.shape[:2] != (stream.height, stream.width):
-                        raise VideoError(
-                            f"{path}: frame {done} is {image.shape[:2]}, not {stream.height, stream.width}"
-                        )
-                    frame = VideoFrame.from_ndarray(image, format="rgb24")
-                    frame.pts, frame.time_base = done, 1 / rate
-                    target.mux(stream.encode(frame))
-                    done += 1
-            if not done:
-                raise VideoError(f"{path}: there are no frames to write")
-            target.mux(stream.encode())
-    except (FFmpegError, OSError) as error:
-        path.unlink(missing_ok=True)
-        raise VideoError(f"{path}: cannot be written with {encoder} ({error.strerror or error})") from None
+        for chunk in frames:
+            writing.add(chunk)
+        return writing.finish()
     except BaseException:
+        writing.abandon()
         path.unlink(missing_ok=True)
         raise
-    return Encoded(done, float(done / rate), encoder)
+
+
+class _Writing:
+    """An encoder in a thread of its own, so that one that never returns can be told from one that is slow.
+
+    SVT-AV1 4.1 deadlocks about once in some thousand small videos, on a machine with more work than cores. Nothing
+    can wake it; the thread is left behind, and the caller is told.
+    """
+
+    def __init__(self, path: Path, encoder: str, rate: Fraction, options: dict[str, str], pix_fmt: str) -> None:
+        self._path, self._encoder, self._rate = path, encoder, rate
+        self._options, self._pix_fmt = options, pix_fmt
+        self._chunks: Queue[Rgb | None] = Queue(maxsize=1)
+        self._done = 0
+        self._error: BaseException | None = None
+        self._abandoned = False
+        self._thread = Thread(target=self._run, daemon=True, name=f"encode {path.name}")
+        self._thread.start()
+
+    def add(self, chunk: Rgb) -> None:
+        """Hand over frames; returns when the encoder has room for more."""
+        self._wait(lambda: self._put(chunk))
+
+    def finish(self) -> Encoded:
+        """Wait for the end of the file."""
+        self._wait(lambda: self._put(None))
+        self._wait(lambda: self._thread.join(_POLL_S) or not self._thread.is_alive())
+        if self._error is not None:
+            raise self._error
+        return Encoded(self._done, float(self._done / self._rate), self._encoder)
+
+    def abandon(self) -> None:
+        """Let the thread end when it can; it is not waited for."""
+        self._abandoned = True
+        try:
+            self._chunks.put_nowait(None)
+        except Full:
+            return  # the thread looks at `_abandoned` after each frame
+
+    def _put(self, chunk: Rgb | None) -> bool:
+        try:
+            self._chunks.put(chunk, timeout=_POLL_S)
+        except Full:
+            return False
+        return True
+
+    def _wait(self, attempt: Callable[[], bool]) -> None:
+        seen, since = self._done, time.monotonic()
+        while not attempt():
+            if self._error is not None:
+                raise self._error
+            if self._done != seen:
+                seen, since = self._done, time.monotonic()
+            elif time.monotonic() - since > STUCK_S:
+                raise VideoError(
+                    f"{self._path}: {self._encoder} has not taken a frame for {STUCK_S:.0f} s and seems to hang; "
+                    "run the same command again, or choose another encoder"
+                )
+
+    def _run(self) -> None:
+        try:
+            self._write()
+        except (FFmpegError, OSError) as error:
+            self._error = VideoError(
+                f"{self._path}: cannot be written with {self._encoder} ({error.strerror or error})"
+            )
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            self._error = error
+
+    def _write(self) -> None:
+        with av.open(str(self._path), "w", format="mp4") as target:
+            stream = cast(VideoStream, target.add_stream(self._encoder, rate=self._rate, options=self._options))
+            stream.pix_fmt = self._pix_fmt
+            while (chunk := self._chunks.get()) is not None:
+                for image in chunk:
+                    if self._abandoned:
+                        return
+                    if not self._done:
+                        stream.height, stream.width = _even(self._path, image.shape[:2])
+                    elif image.shape[:2] != (stream.height, stream.width):
+                        raise VideoError(
+                            f"{self._path}: frame {self._done} is {image.shape[:2]}, not {stream.height, stream.width}"
+                        )
+                    frame = VideoFrame.from_ndarray(image, format="rgb24")
+                    frame.pts, frame.time_base = self._done, 1 / self._rate
+                    target.mux(stream.encode(frame))
+                    self._done += 1
+            if self._abandoned:
+                return
+            if not self._done:
+                raise VideoError(f"{self._path}: there are no frames to write")
+            target.mux(stream.encode())
 
 
 def _even(path: Path, size: tuple[int, int]) -> tuple[int, int]:
