@@ -14,6 +14,7 @@ from gristmill.finding import Finding, Kind
 from gristmill.visible import visible
 
 STYLE = {Kind.DEFECT: "bold red", Kind.RISK: "yellow", Kind.TRAIT: "cyan"}
+_PIPED_WIDTH = 200  # columns, where there is no terminal to ask
 _OF_ONE_CHECK = 3  # sentences of one check that are worth reading; the rest is counted
 _NAMED = 12  # episodes named in a row
 _RUN = 6  # consecutive numbers that are worth a range
@@ -24,7 +25,8 @@ def console() -> Any:
     """A console that drops colours when piped and wraps only on a terminal."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty(), markup=False)
+    piped = not sys.stdout.isatty()
+    return Console(highlight=False, soft_wrap=piped, markup=False, width=_PIPED_WIDTH if piped else None)
 
 
 def table(columns: Sequence[str | tuple[str, str]], rows: Iterable[Sequence[Any]], title: str | None = None) -> Any:

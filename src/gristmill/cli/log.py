@@ -20,6 +20,7 @@ def command(store: Path | None, as_json: bool) -> None:
 
     from gristmill.cli import _display
     from gristmill.pipeline import snapshots
+    from gristmill.visible import visible
 
     records = snapshots.log(store)
     if as_json:
@@ -28,18 +29,16 @@ def command(store: Path | None, as_json: bool) -> None:
     if not records:
         click.echo("No snapshot yet: `gristmill curate CORPUS --out DIR` makes one.")
         return
-    rows = [
-        (
-            r["id"],
-            time.strftime("%Y-%m-%d %H:%M", time.localtime(r["made"])),
-            ", ".join(r["corpora"]),
-            r["spans"],
-            r["frames"],
-            r["data_hash"][:12],
-            r["lineage_hash"][:12],
-            " ".join(r["tags"]),
-        )
-        for r in records
-    ]
-    columns = ["snapshot", "made", "corpora", ("episodes", "right"), ("frames", "right"), "data", "lineage", "tags"]
-    _display.console().print(_display.table(columns, rows))
+    out = _display.console()
+    for r in records:
+        tags = f" ({', '.join(r['tags'])})" if r["tags"] else ""
+        made = time.strftime("%Y-%m-%d %H:%M", time.localtime(r["made"]))
+        out.print(visible(f"snapshot {r['id']}{tags}"), style="bold")
+        out.print(f"  made     {made}")
+        out.print(visible(f"  corpora  {', '.join(r['corpora'])}"))
+        out.print(f"  holds    {r['spans']} of {r['episodes']} episodes, {r['frames']} frames")
+        out.print(f"  data     {r['data_hash']}")
+        out.print(f"  lineage  {r['lineage_hash']}")
+        if r["out"]:
+            out.print(visible(f"  out      {r['out']}"))
+        out.print()

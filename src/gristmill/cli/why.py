@@ -41,7 +41,8 @@ def command(episode: str, corpora: tuple[str, ...], store: Path | None, recipe: 
     for reason in story.reasons:
         out.print(visible(f"  by {reason}"))
     for finding in story.findings:
-        out.print(visible(f"\n{finding.kind} {finding.check}: {finding.message}"), style=_display.STYLE[finding.kind])
+        out.print()
+        out.print(visible(f"{finding.kind} {finding.check}: {finding.message}"), style=_display.STYLE[finding.kind])
         out.print(visible(f"    -> {finding.fix}"))
     if not story.findings:
         out.print("No finding.")
@@ -55,6 +56,10 @@ def command(episode: str, corpora: tuple[str, ...], store: Path | None, recipe: 
         ]
         out.print(_display.table(["snapshot", "tags", "verdict", "frames", "decided by"], rows))
     out.print()
-    out.print(_display.table(["measured", ("value", "right")], [(k, f"{v:.4g}") for k, v in story.metrics.items()]))
+    out.print(
+        _display.table(
+            ["measured", ("value", "right")], [(k, "-" if v != v else f"{v:.4g}") for k, v in story.metrics.items()]
+        )
+    )
     out.print()
     out.print(_display.table(["content", "digest"], list(story.digests.items())))
