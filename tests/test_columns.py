@@ -38,7 +38,7 @@ def table(rows: list[Measured]) -> pa.Table:
 def test_cells_come_back_as_measured() -> None:
     rows = table(ROWS)
     assert rows.schema == schema_of(COLUMNS)
-    cells = {c.name: cells_of(c, rows, 3, {"dim": 3, "camera": 2}.get(c.per, 0)) for c in COLUMNS}
+    cells = {c.name: cells_of(c, rows[c.name], 3, {"dim": 3, "camera": 2}.get(c.per, 0)) for c in COLUMNS}
     nan = np.nan
     np.testing.assert_array_equal(cells["x"], [1.5, nan, 0.25])
     np.testing.assert_array_equal(cells["n"], [3, nan, 7])
@@ -52,7 +52,7 @@ def test_cells_come_back_as_measured() -> None:
 
 
 def test_events_come_back_sorted_by_row() -> None:
-    events = events_of(table(ROWS))
+    events = events_of(table(ROWS)["events"])
     assert events.row.tolist() == [0, 0, 2]
     assert events.start_s.tolist() == [0.0, 1.0, 2.0]
     assert events.end_s.tolist() == [0.5, 1.5, 3.0]
@@ -64,13 +64,13 @@ def test_events_come_back_sorted_by_row() -> None:
 
 def test_rows_that_were_not_found_are_null() -> None:
     aligned = table(ROWS).take(pa.array([None, 2, None], pa.int64()))
-    np.testing.assert_array_equal(cells_of(COLUMNS[4], aligned, 3, 3)[1], [4, np.nan, np.nan])
-    assert np.isnan(cells_of(COLUMNS[0], aligned, 3, 0)[[0, 2]]).all()
-    assert events_of(aligned).row.tolist() == [1]
+    np.testing.assert_array_equal(cells_of(COLUMNS[4], aligned["d"], 3, 3)[1], [4, np.nan, np.nan])
+    assert np.isnan(cells_of(COLUMNS[0], aligned["x"], 3, 0)[[0, 2]]).all()
+    assert events_of(aligned["events"]).row.tolist() == [1]
 
 
 def test_wider_lists_widen_the_cell() -> None:
-    assert cells_of(COLUMNS[4], table(ROWS), 3, 2).shape == (3, 3)
+    assert cells_of(COLUMNS[4], table(ROWS)["d"], 3, 2).shape == (3, 3)
 
 
 def test_nothing_measured_at_all() -> None:

@@ -155,19 +155,19 @@ def _events(lists: Sequence[Sequence[Any]]) -> pa.Array:
     return pa.ListArray.from_arrays(_offsets(lists), pa.StructArray.from_arrays(arrays, fields=list(EVENT)))
 
 
-def cells_of(column: Column, table: pa.Table | None, count: int, width: int) -> np.ndarray:
+def cells_of(column: Column, stored: pa.ChunkedArray | None, count: int, width: int) -> np.ndarray:
     """One column as `Manifest.cells` wants it.
 
     Args:
         column: which.
-        table: aligned rows, null where nothing was measured; None when nothing was measured at all.
+        stored: its aligned rows, null where nothing was measured; None when nothing was measured at all.
         count: number of episodes.
         width: least width of a `per="dim"` or `per="camera"` cell.
 
     Returns:
         (count,) float64 with NaN for null, (count,) object for text, or (count, width or more) float64.
     """
-    data = None if table is None else table[column.name].combine_chunks()
+    data = None if stored is None else _whole(stored)
     if column.type == "text":
         cells = np.full(count, None, object)
         if data is not None:
@@ -193,9 +193,9 @@ def _rectangle(data: pa.ListArray | None, count: int, width: int) -> np.ndarray:
     return cells
 
 
-def events_of(table: pa.Table | None) -> Events:
+def events_of(stored: pa.ChunkedArray | None) -> Events:
     """All events of aligned rows, sorted by row."""
-    data = pa.array([], pa.list_(EVENT)) if table is None else table["events"].combine_chunks()
+    data = pa.array([], pa.list_(EVENT)) if stored is None else _whole(stored)
     lengths = _lengths(data)
     flat = data.flatten()
     start_s, end_s, strength = (flat.field(n).to_numpy(zero_copy_only=False) for n in ("start_s", "end_s", "strength"))
@@ -208,6 +208,11 @@ def events_of(table: pa.Table | None) -> Events:
         camera=_texts(flat.field("camera")),
         detail=[text or "" for text in _texts(flat.field("detail"))],
     )
+
+
+def _whole(stored: pa.ChunkedArray) -> pa.Array:
+    """The column in one piece, without a copy when it is in one already."""
+    return stored.chunk(0) if stored.num_chunks == 1 else stored.combine_chunks()
 
 
 def _lengths(lists: pa.ListArray) -> np.ndarray:

@@ -7,6 +7,7 @@ full pipe holds its worker back, and when a worker dies it is known which work i
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
@@ -26,8 +27,8 @@ from typing import Any, Protocol, TypeVar
 W = TypeVar("W", bound=Sized)
 P = TypeVar("P", bound=Sized, covariant=True)
 
-# Below this much work a pool costs more than it saves.
-POOL_FROM_S = 5.0
+# Below this much work a pool costs more, in processor time and memory, than it saves the user in waiting.
+POOL_FROM_S = 20.0
 _PRELOAD = ["gristmill.engine.measure"]
 # So many workers may die before their work is given up without another try.
 _DEATHS_MAX = 24
@@ -74,8 +75,9 @@ def run(job: Job[W, P], works: Iterable[W], jobs: int) -> Generator[P, None, Non
         RuntimeError: the job itself raised in a worker; the text is the worker's traceback.
     """
     if jobs <= 1 or not _importable(job):
-        for work in works:
-            yield from job(work)
+        with _calm_collector():
+            for work in works:
+                yield from job(work)
         return
     with _Pool(job, jobs) as pool:
         yield from pool.results(works)
@@ -191,6 +193,7 @@ def _serve(pipe: Connection, job: Job[Any, Any]) -> None:
     """A worker's life."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    gc.freeze()
     while True:
         try:
             work = pipe.recv()
@@ -212,6 +215,20 @@ def _end_with_parent() -> None:
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)
+
+
+@contextmanager
+def _calm_collector() -> Iterator[None]:
+    """Keep Python's garbage collector from going through all that was there before, again and again.
+
+    Measuring makes many small objects that live for a second; each collection that they cause would visit every
+    imported module's objects too.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @contextmanager

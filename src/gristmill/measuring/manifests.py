@@ -37,7 +37,9 @@ def manifest_for(
     rows = np.arange(ledger.count) if rows is None else np.asarray(rows, np.int64)
     inputs, certain = ledger.inputs(Parts.of(check.reads))
     wanted = ["unknown", "events", *(column.name for column in check.columns)]
-    stored = _columns(store.read(name, key_of(name, check), inputs[rows], wanted, valid=certain[rows]))
+    key = key_of(name, check)
+    stored = _columns(store.read(name, key, inputs[rows], wanted, valid=certain[rows]))
+    store.table(name, key).close()
     widths = {"dim": len(corpus.facts.dims), "camera": len(ledger.cameras), "episode": 0}
     count = len(rows)
     found = stored.pop("found", None)

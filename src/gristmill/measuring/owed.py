@@ -108,7 +108,9 @@ def find(store: Store, corpus: Corpus, checks: Mapping[str, Check], *, cameras: 
     matrix = np.zeros((len(rows), len(checks)), np.int8)
     for i, (name, check) in enumerate(checks.items()):
         parts = Parts.of(check.reads)
-        known = lanes_of(store.table(name, keys[name]).keys(settled=True))
+        table = store.table(name, keys[name])
+        known = lanes_of(table.keys(settled=True))
+        table.close()
         stages.append(Stage(name, check, parts, _shared(sets, known)))
         possible = _possible(ledger, parts, rows, wanted)
         undecided = np.zeros(len(rows), bool)

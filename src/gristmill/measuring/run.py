@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+
 from gristmill.check import Check
 from gristmill.engine import local
 from gristmill.engine.measure import Measurer
@@ -49,6 +51,7 @@ def run_measures(
         StoreError: the store cannot be written; what was written before stays.
         KeyboardInterrupt: after Ctrl-C, when all that was finished has been written and no worker is left.
     """
+    pa.default_memory_pool().release_unused()  # opening a corpus reads large tables and keeps little of them
     ledger = ledger_of(store, corpus)
     found = find(store, corpus, checks, cameras=cameras, rows=rows)
     done = Counters()
@@ -57,6 +60,7 @@ def run_measures(
         _measure(store, corpus, ledger, found, jobs, progress, reopen or _reopening(corpus), done)
     store.finish(ledger.key, corpus.facts.root, ledger.state(_combinations(store, ledger, checks)), found.keys)
     store.compact()
+    pa.default_memory_pool().release_unused()
     return done
 
 

@@ -21,7 +21,7 @@ ROWS = 2_000  # a cheap stage is written when so many rows wait ...
 EVERY_S = 2.0  # ... and so much time went by
 COSTLY_EVERY_S = 3.0  # a stage that needed decoding is written this often, however few its rows
 LATEST_S = 30.0  # nothing waits longer
-BYTES = 64 << 20  # nor grows larger
+BYTES = 16 << 20  # and all together take no more memory than this
 
 
 @dataclass
@@ -35,7 +35,7 @@ class _Stage:
 
     def due(self, now: float) -> bool:
         waited = now - self.since
-        if self.bytes >= BYTES or waited >= LATEST_S:
+        if waited >= LATEST_S:
             return True
         if self.costly:
             return waited >= COSTLY_EVERY_S
@@ -84,6 +84,7 @@ class Pending:
             StoreError: writing failed; what was not written is lost, what was stays.
         """
         now = time.monotonic()
+        everything = everything or sum(waiting.bytes for waiting in self._stages.values()) >= BYTES
         for name, waiting in list(self._stages.items()):
             if everything or waiting.due(now):
                 del self._stages[name]
