@@ -100,8 +100,10 @@ def test_little_work_needs_no_pool(jobs: int | None, seconds: float, expected: i
     assert local.workers(jobs, seconds) == expected
 
 
-def test_much_work_uses_every_core() -> None:
+def test_much_work_uses_every_core_and_decoding_sooner() -> None:
     assert local.workers(None, 1000) == len(os.sched_getaffinity(0))
+    assert local.workers(7, 6.0, 5.0) == 7
+    assert local.workers(7, 6.0, 1.0) == 1
 
 
 _SCRIPT = textwrap.dedent(

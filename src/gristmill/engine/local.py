@@ -27,8 +27,10 @@ from typing import Any, Protocol, TypeVar
 W = TypeVar("W", bound=Sized)
 P = TypeVar("P", bound=Sized, covariant=True)
 
-# Below this much work a pool costs more, in processor time and memory, than it saves the user in waiting.
+# Below this much work a pool costs more, in processor time and memory, than it saves the user in waiting. Decoding
+# spreads well; reading tables is bound by Python, and two processes hold two of everything.
 POOL_FROM_S = 20.0
+POOL_FROM_DECODING_S = 4.0
 _PRELOAD = ["gristmill.engine.measure"]
 # So many workers may die before their work is given up without another try.
 _DEATHS_MAX = 24
@@ -50,14 +52,15 @@ class Job(Protocol[W, P]):
         ...
 
 
-def workers(jobs: int | None, estimate_s: float) -> int:
+def workers(jobs: int | None, estimate_s: float, decoding_s: float = 0.0) -> int:
     """How many processes to use.
 
     Args:
         jobs: what the user asked for; None is one a core.
         estimate_s: CPU-seconds that the work takes, roughly.
+        decoding_s: those of them in which video is decoded.
     """
-    if estimate_s < POOL_FROM_S:
+    if estimate_s < POOL_FROM_S and decoding_s < POOL_FROM_DECODING_S:
         return 1
     return max(1, jobs if jobs is not None else _cores())
 

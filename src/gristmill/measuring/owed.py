@@ -63,6 +63,7 @@ class Owed:
     wanted: Mask  # (m,) whose cameras may be opened
     known: Sequence[KeySet]
     cost_s: FloatArray  # (m,) estimated CPU-seconds
+    decoding_s: float  # of all of them together, those in which video is decoded
 
     def plan(self, ledger: Ledger, reopen: Callable[[], Corpus] | None) -> Plan:
         """What every worker is told once."""
@@ -124,6 +125,7 @@ def find(store: Store, corpus: Corpus, checks: Mapping[str, Check], *, cameras: 
         matrix[_first(inputs, np.flatnonzero(lacking)), i] = OWED
     visit = (matrix != SETTLED).any(axis=1) | unread_values | (unread_cameras & wanted)
     rows, matrix, wanted = rows[visit], matrix[visit], wanted[visit]
+    decoding_s = _decoding(ledger, corpus, stages, rows, matrix)
     return Owed(
         stages=stages,
         keys=keys | ({TRACES: traces_key()} if looks else {}),
@@ -131,7 +133,8 @@ def find(store: Store, corpus: Corpus, checks: Mapping[str, Check], *, cameras: 
         owed=matrix,
         wanted=wanted,
         known=[KeySet.of(inputs) for inputs in sets],
-        cost_s=_cost(ledger, corpus, stages, rows, matrix, wanted),
+        cost_s=_reading(ledger, rows, wanted) + decoding_s,
+        decoding_s=float(decoding_s.sum()),
     )
 
 
@@ -193,16 +196,21 @@ def _shared(sets: list[Lanes], known: Lanes) -> int | None:
     return len(sets) - 1
 
 
-def _cost(
-    ledger: Ledger, corpus: Corpus, stages: Sequence[Stage], rows: IntArray, matrix: np.ndarray, wanted: Mask
-) -> FloatArray:
+def _reading(ledger: Ledger, rows: IntArray, wanted: Mask) -> FloatArray:
+    """(m,) estimated CPU-seconds of everything but decoding."""
     length = ledger.table.length[rows].astype(float)
-    cost = _EPISODE_S + _FRAME_S * length
+    return _EPISODE_S + _FRAME_S * length + wanted * length * _PACKET_S * len(ledger.cameras)
+
+
+def _decoding(
+    ledger: Ledger, corpus: Corpus, stages: Sequence[Stage], rows: IntArray, matrix: np.ndarray
+) -> FloatArray:
+    """(m,) estimated CPU-seconds of decoding."""
     decoded = [i for i, stage in enumerate(stages) if stage.check.reads.traces]
-    if decoded:
-        per_frame = sum(_PIXEL_S * _pixels(info) for info in corpus.facts.cameras.values())
-        cost += (matrix[:, decoded] != SETTLED).any(axis=1) * length * per_frame
-    return cost + wanted * length * _PACKET_S * len(ledger.cameras)
+    if not decoded:
+        return np.zeros(len(rows))
+    a_frame = sum(_PIXEL_S * _pixels(info) for info in corpus.facts.cameras.values())
+    return (matrix[:, decoded] != SETTLED).any(axis=1) * ledger.table.length[rows] * a_frame
 
 
 def _pixels(info: CameraInfo) -> int:

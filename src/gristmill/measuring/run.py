@@ -77,7 +77,7 @@ def _measure(
     costly = {stage.name for stage in found.stages if stage.check.reads.cameras} | {TRACES}
     about = {stage.name: {"parts": stage.parts.text} for stage in found.stages} | {TRACES: {"parts": CAMERA}}
     pending = Pending(store)
-    count = local.workers(jobs, float(found.cost_s.sum())) if reopen is not None else 1
+    count = local.workers(jobs, float(found.cost_s.sum()), found.decoding_s) if reopen is not None else 1
     parts = local.run(Measurer(found.plan(ledger, reopen), corpus), works(store, ledger, found, count), count)
     finished = 0
     try:
