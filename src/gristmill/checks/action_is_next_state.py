@@ -25,7 +25,7 @@ class ActionIsNextState:
     """
 
     version: ClassVar[int] = 1
-    reads: ClassVar[Reads] = Reads(motion=True, card=True)
+    reads: ClassVar[Reads] = Reads(motion=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column(
             "share", about="share of the changed state cells that the action before equals; a sample of them if small"
