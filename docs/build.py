@@ -1,7 +1,7 @@
-"""Write docs/checks.md from the checks themselves, so that it cannot fall behind them.
+"""Write docs/checks.md and docs/faults.md from the code, so that they cannot fall behind it.
 
-    python docs/build.py           write it
-    python docs/build.py --check   fail when it is out of date
+python docs/build.py           write them
+python docs/build.py --check   fail when one is out of date
 """
 
 from __future__ import annotations
@@ -12,10 +12,22 @@ from dataclasses import fields
 from pathlib import Path
 
 from gristmill import plugins
+from gristmill.synth.faults.catalog import FAULTS
 
-PAGE = Path(__file__).with_name("checks.md")
+DOCS = Path(__file__).parent
 
-HEAD = """# Checks
+FAULTS_HEAD = """# Faults
+
+What `gristmill inject` can plant into a copy of any LeRobot corpus, with ground truth, and which check has to find it.
+`--severity` is a factor on the default. How well the checks do is [measured](detection.md).
+
+This page is written by `python docs/build.py`.
+
+| fault | default severity | what severity means | found by | kind |
+|---|---|---|---|---|
+"""
+
+CHECKS_HEAD = """# Checks
 
 One section a check: what it asks and how, what to do about it, its parameters, and where method and
 thresholds come from. `gristmill explain CHECK` prints the same. A *threshold* may be changed in a
@@ -42,21 +54,33 @@ def section(name: str) -> str:
     return "\n".join(lines)
 
 
-def page() -> str:
-    """The whole page."""
-    return HEAD + "\n" + "\n".join(section(name) for name in plugins.names("checks"))
+def checks() -> str:
+    """docs/checks.md."""
+    return CHECKS_HEAD + "\n" + "\n".join(section(name) for name in plugins.names("checks"))
+
+
+def faults() -> str:
+    """docs/faults.md."""
+    rows = []
+    for name, fault in sorted(FAULTS.items()):
+        found_by = f"`{fault.check}`" if fault.check else "selection"
+        severity = f"{fault.severity:g} {fault.unit}" if fault.scales else "-"
+        rows.append(f"| {name} | {severity} | {fault.about} | {found_by} | {fault.kind} |")
+    return FAULTS_HEAD + "\n".join(rows) + "\n"
 
 
 def main() -> int:
-    """Write or compare the page."""
-    text = page()
-    if "--check" in sys.argv:
-        if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
-            print("docs/checks.md is out of date: run python docs/build.py")
-            return 1
-        return 0
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
+    """Write or compare the pages."""
+    stale = []
+    for name, text in (("checks.md", checks()), ("faults.md", faults())):
+        page = DOCS / name
+        if "--check" not in sys.argv:
+            page.write_text(text, encoding="utf-8")
+        elif not page.exists() or page.read_text(encoding="utf-8") != text:
+            stale.append(name)
+    if stale:
+        print(f"out of date: {', '.join(stale)}; run python docs/build.py")
+    return 1 if stale else 0
 
 
 if __name__ == "__main__":

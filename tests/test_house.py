@@ -50,6 +50,12 @@ def test_every_check_has_a_section_in_the_docs(name: str) -> None:
     assert re.search(rf"^### `{name}`$", text, re.M), f"docs/checks.md has no section ### `{name}`"
 
 
+def test_pages_written_from_the_code_are_up_to_date() -> None:
+    command = [sys.executable, str(ROOT / "docs" / "build.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_imports_go_one_way() -> None:
     linter = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run([str(linter), "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
