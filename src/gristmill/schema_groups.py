@@ -9,6 +9,13 @@ from typing import Any
 
 from gristmill.episode import CameraInfo, Channel, CorpusFacts
 
+_LOW_DIM = "-low_dim"
+
+
+def is_low_dim(group: str) -> bool:
+    """Whether a group's name says that its episodes lack the cameras that their corpus has."""
+    return re.search(rf"{_LOW_DIM}(-\d+)?$", group) is not None
+
 
 def features_of(facts: CorpusFacts, channels: Mapping[str, Channel], cameras: Sequence[str]) -> dict[str, Any]:
     """The features that an exported episode has: its channels, what is carried along, and these cameras.
@@ -50,7 +57,7 @@ class SchemaGroups:
         if schema not in self._names:
             base = re.sub(r"[^A-Za-z0-9_.]+", "-", facts.robot_type or facts.key).strip("-.") or "robot"
             if facts.cameras and not any(k in features for k in facts.cameras):
-                base += "-low_dim"
+                base += _LOW_DIM
             taken = set(self._names.values())
             name, n = base, 2
             while name in taken:

@@ -108,7 +108,7 @@ def test_filled_steps_are_marked(bench, read, decoded, tmp_path) -> None:
     bench.add([gap, reaching(1, frames=40, dims=3, rate_hz=10.0, corpus="made")])
     snapshot = bench.freeze(dropped_frames=DroppedFrames(fill_steps=3))
     _export(bench, snapshot, tmp_path / "out")
-    written = read(tmp_path / "out" / "so101")
+    written = read(tmp_path / "out")
     assert np.flatnonzero(~written.values("is_observed", 0)).tolist() == [30, 31, 32]
     action = written.values("action", 0)
     np.testing.assert_array_equal(action[29:34], gap.channels["action"].values[[29, 29, 29, 29, 30]])
@@ -125,13 +125,14 @@ def test_one_dataset_a_schema(bench, read, tmp_path) -> None:
     snapshot = bench.freeze([_finding(1, "black_frames", camera=TOP)])
     result = _export(bench, snapshot, tmp_path / "out")
     assert [(d.group, d.path.name, d.episodes) for d in result.datasets] == [
-        ("so101", "so101", 3),
+        ("so101", "out", 3),
         ("so101-low_dim", "so101-low_dim", 1),
     ]
     assert is_export(tmp_path / "out")
     assert json.loads((tmp_path / "out" / "gristmill.json").read_text())["datasets"] == ["so101", "so101-low_dim"]
     assert TOP not in _info(tmp_path / "out" / "so101-low_dim")["features"]
-    assert [r["gristmill/episode_index"] for r in read(tmp_path / "out" / "so101").episodes] == [0, 2, 3]
+    assert [r["gristmill/episode_index"] for r in read(tmp_path / "out").episodes] == [0, 2, 3]
+    assert [r["gristmill/episode_index"] for r in read(tmp_path / "out" / "so101-low_dim").episodes] == [1]
 
 
 def test_declared_image_statistics_are_carried_over_for_whole_episodes_only(bench, read, tmp_path) -> None:

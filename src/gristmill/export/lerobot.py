@@ -1,6 +1,7 @@
 """Exports a snapshot as LeRobot v3.0: every kept span becomes an episode, video packets are copied.
 
-One dataset a schema group: `out` itself when there is one group, `out/<group>` when there are several.
+One dataset a schema group. `out` itself is the dataset when there is one group with cameras, or one group at all;
+episodes of that robot without usable cameras lie in `out/<group>` then. Several robots lie in `out/<group>` each.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from gristmill.export._result import ExportedDataset, ExportResult
 from gristmill.export._sources import Recordings
 from gristmill.formats.lerobot.write import is_ours
 from gristmill.kept import Kept
+from gristmill.schema_groups import is_low_dim
 from gristmill.snapshot import Snapshot
 from gristmill.staging import Staged, check_free
 
@@ -78,11 +80,10 @@ class Lerobot:
         recordings = Recordings(snapshot, open_corpus)
         try:
             with Staged(out, replaces=is_export if self.overwrite else None) as staged:
+                places = _places(list(groups))
                 written = [
-                    self._write(snapshot, recordings, group, own, staged.payload / group, progress)
-                    if len(groups) > 1
-                    else self._write(snapshot, recordings, group, own, staged.payload, progress)
-                    for group, own in groups.items()
+                    self._write(snapshot, recordings, group, groups[group], staged.payload / place, progress)
+                    for group, place in places.items()
                 ]
                 if len(groups) > 1:
                     _mark(staged.payload / _SEVERAL, snapshot, list(groups))
@@ -96,7 +97,7 @@ class Lerobot:
             datasets=tuple(
                 ExportedDataset(
                     group=w.group,
-                    path=out / w.group if len(groups) > 1 else out,
+                    path=out / places[w.group],
                     episodes=len(groups[w.group]),
                     frames=w.frames,
                 )
@@ -142,6 +143,13 @@ def _origin(snapshot: Snapshot) -> dict[str, Any]:
         "recipe": snapshot.recipe,
         "lineage": snapshot.lineage,
     }
+
+
+def _places(groups: Sequence[str]) -> dict[str, str]:
+    """Where each group's dataset lies below `out`, the one at `out` itself first: "" stands for it."""
+    whole = [g for g in groups if not is_low_dim(g)]
+    first = whole if len(whole) == 1 else groups if len(groups) == 1 else []
+    return dict.fromkeys(first, "") | {g: g for g in groups if g not in first}
 
 
 def _mark(path: Path, snapshot: Snapshot, groups: Sequence[str]) -> None:
