@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gristmill.checks.view_sync import ViewSync, _correlations, _delay, _likelihood
+from gristmill.checks.view_sync import ViewSync
 from gristmill.finding import Kind
 from gristmill.testing import CheckContract, judge, make_episode, manifest_of
 from gristmill.testing.filming import FRONT, WRIST, filmed
@@ -77,19 +77,3 @@ def test_a_late_state_is_not_a_late_view():
 def test_short_episodes_are_not_judged():
     manifest = manifest_of(ViewSync(), [filmed(0, frames=30)])
     assert manifest.unknown[0] == "shorter than 1.6 s"
-
-
-def test_correlations_equal_numpys():
-    rng = np.random.default_rng(0)
-    a, b = rng.normal(size=60), rng.normal(size=60)
-    expected = [np.corrcoef(a[max(d, 0) : 60 + min(d, 0)], b[max(-d, 0) : 60 - max(d, 0)])[0, 1] for d in range(-5, 6)]
-    assert _correlations(a, b, 5) == pytest.approx(expected)
-
-
-def test_delays_are_found_between_samples():
-    t = np.arange(200.0)
-    wave = [np.exp(-0.5 * ((t - centre) / 12) ** 2) for centre in (100.0, 103.4)]
-    curve = _correlations(wave[1], wave[0], 8)
-    delay_s, match = _delay(_likelihood(curve), curve, 10.0)
-    assert delay_s == pytest.approx(0.34, abs=0.01)
-    assert match > 0.99
