@@ -10,7 +10,7 @@ This is where store and engine meet, below recipes and commands.
 from gristmill.engine.plan import Counters
 from gristmill.measuring.ledger import Ledger, episode_id, ledger_of
 from gristmill.measuring.manifests import digests_of, manifest_for, unreadable, unreadable_cameras
-from gristmill.measuring.owed import Cameras, owed
+from gristmill.measuring.planning import Cameras, owed
 from gristmill.measuring.run import run_measures
 from gristmill.measuring.stored_traces import stored_traces
 from gristmill.stage_keys import key_of

@@ -16,7 +16,7 @@ from gristmill.episode import Corpus
 from gristmill.errors import StoreError
 from gristmill.inputs import Parts
 from gristmill.measuring.ledger import Ledger, ledger_of
-from gristmill.measuring.owed import Cameras, Owed, find, works
+from gristmill.measuring.planning import Cameras, Owed, find, works
 from gristmill.progress import Progress
 from gristmill.store import Pending, Store
 from gristmill.store.corpora import TRACES as CAMERA
