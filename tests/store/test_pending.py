@@ -31,7 +31,10 @@ def add(waiting: Pending, stage: str, numbers: range, *, costly: bool = False) -
     waiting.flush()
 
 
-def test_cheap_rows_wait_for_many_rows_and_for_time(store: Store, clock: Clock) -> None:
+def test_cheap_rows_wait_for_many_rows_and_for_time(
+    store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pending, "ROWS", 2000)
     waiting = Pending(store)
     add(waiting, "spike", range(1500))
     clock.now += 10  # time alone is not enough
