@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
+from gristmill.lazy import lazy
 from gristmill.types import FloatArray, TimesS
 
 _REGULAR = 0.02  # intervals within this share of the period count as equal (float32 times round by far less)
@@ -25,18 +24,18 @@ class Clock:
         self.times_s = times_s
         self.rate_hz = rate_hz
 
-    @cached_property
+    @lazy
     def intervals_s(self) -> FloatArray:
         """(t - 1,) differences of neighbouring times."""
         with np.errstate(invalid="ignore", over="ignore"):  # of times that are infinite
             return np.subtract(self.times_s[1:], self.times_s[:-1])
 
-    @cached_property
+    @lazy
     def ordered_s(self) -> FloatArray:
         """(t - 1,) intervals in ascending order, NaN last."""
         return np.sort(self.intervals_s)
 
-    @cached_property
+    @lazy
     def median_s(self) -> float | None:
         """Median of the intervals that go forward, None when none does or it is no time between samples."""
         ordered = self.ordered_s
@@ -47,14 +46,14 @@ class Clock:
         median = float(ordered[len(ordered) // 2] + ordered[(len(ordered) - 1) // 2]) / 2
         return median if _SHORTEST_S <= median <= _LONGEST_S else None
 
-    @cached_property
+    @lazy
     def period_s(self) -> float:
         """Seconds from sample to sample: the median interval, or the declared one."""
         if self.median_s is not None:
             return self.median_s
         return 1 / self.rate_hz if np.isfinite(self.rate_hz) and self.rate_hz > 0 else 1.0
 
-    @cached_property
+    @lazy
     def regular(self) -> bool:
         """Whether all intervals equal the period within 2 %."""
         ordered = self.ordered_s

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from gristmill.embodiment import Embodiment
 from gristmill.finding import Issue
+from gristmill.lazy import lazy
 from gristmill.types import IntArray, Luma, Rgb, Table, TimesS
 
 if TYPE_CHECKING:
@@ -115,34 +115,34 @@ class Episode:
     # Columns that belong to bookkeeping (timestamp, frame_index, ...), raw: name -> (t,) array.
     load_index_columns: Callable[[], Mapping[str, IntArray]] = field(default=dict, repr=False)
 
-    @cached_property
+    @lazy
     def channels(self) -> Mapping[str, Channel]:
         """Feature key -> channel, low-dimensional numeric features only."""
         return self.load_channels()
 
-    @cached_property
+    @lazy
     def index_columns(self) -> Mapping[str, np.ndarray]:
         """Bookkeeping columns as recorded (`timestamp`, `frame_index`, `index`, ...), each (t,)."""
         return self.load_index_columns()
 
-    @cached_property
+    @lazy
     def times_s(self) -> TimesS:
         """Frame times (t,) in seconds, as recorded."""
         for channel in self.channels.values():
             return channel.times_s
         return np.arange(self.length) / self.rate_hz
 
-    @cached_property
+    @lazy
     def frames(self) -> int:
         """Frames really present in the low-dimensional data."""
         return len(self.times_s)
 
-    @cached_property
+    @lazy
     def dims(self) -> tuple[Dim, ...]:
         """All state dimensions, then all action dimensions: the order of every `per="dim"` column."""
         return dims_of(self.channels)
 
-    @cached_property
+    @lazy
     def derived(self) -> dict[str, Any]:
         """Work that several checks share, computed once an episode; `motion_of` keeps its result here."""
         return {}

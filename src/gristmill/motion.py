@@ -6,13 +6,12 @@ time. NumPy only: importing anything heavier would cost more than measuring a sm
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from gristmill.clock import Clock
 from gristmill.episode import Channel, Episode
 from gristmill.layout import Layout, layout_of
+from gristmill.lazy import lazy
 from gristmill.types import FloatArray, Mask, Signal
 
 VERSION = 1  # raise it when a quantity below changes its value
@@ -55,27 +54,27 @@ class Motion:
         self.values, self.gaps = _filled(_stacked(channels, self.clock.times_s))
         self.frames: int = self.values.shape[1]  # t
 
-    @cached_property
+    @lazy
     def sorted(self) -> Signal:
         """(D, t) values in ascending order."""
         return np.sort(self.values, axis=1)
 
-    @cached_property
+    @lazy
     def low(self) -> FloatArray:
         """(D,) second smallest value: one stray sample does not widen the range."""
         return _column(self.sorted, 1)
 
-    @cached_property
+    @lazy
     def high(self) -> FloatArray:
         """(D,) second largest value."""
         return _column(self.sorted, self.frames - 2)
 
-    @cached_property
+    @lazy
     def range(self) -> FloatArray:
         """(D,) `high - low`."""
         return self.high - self.low
 
-    @cached_property
+    @lazy
     def resolution(self) -> FloatArray:
         """(D,) smallest step that is more than rounding, in the dimension's unit; about 0 where there is none."""
         sizes, ordered = self.sorted_steps, self.sorted
@@ -85,22 +84,22 @@ class Motion:
         # Where nothing is more than rounding, this is the smallest rounding error, most often 0.
         return sizes[np.arange(len(sizes)), real.argmax(axis=1)]
 
-    @cached_property
+    @lazy
     def steps(self) -> Signal:
         """(D, t - 1) differences from sample to sample, in the dimension's unit."""
         return np.subtract(self.values[:, 1:], self.values[:, :-1])
 
-    @cached_property
+    @lazy
     def step_sizes(self) -> Signal:
         """(D, t - 1) absolute `steps`."""
         return np.abs(self.steps)
 
-    @cached_property
+    @lazy
     def sorted_steps(self) -> Signal:
         """(D, t - 1) `step_sizes` in ascending order."""
         return np.sort(self.step_sizes, axis=1)
 
-    @cached_property
+    @lazy
     def repeats(self) -> Mask:
         """(t - 1,) where the whole state equals the sample before, bit for bit; false without a state."""
         sizes = self.step_sizes[self.layout.state]
@@ -108,22 +107,22 @@ class Motion:
             return np.zeros(sizes.shape[1], bool)
         return np.maximum.reduce(sizes, axis=0) == 0
 
-    @cached_property
+    @lazy
     def bends(self) -> Signal:
         """(D, t - 2) second differences, in the dimension's unit."""
         return np.subtract(self.steps[:, 1:], self.steps[:, :-1])
 
-    @cached_property
+    @lazy
     def bend_sizes(self) -> Signal:
         """(D, t - 2) absolute `bends`."""
         return np.abs(self.bends)
 
-    @cached_property
+    @lazy
     def turns(self) -> Signal:
         """(D, t - 2) product of neighbouring steps: negative where a dimension reverses, in unit squared."""
         return np.multiply(self.steps[:, 1:], self.steps[:, :-1])
 
-    @cached_property
+    @lazy
     def step_s(self) -> FloatArray | float:
         """Seconds a step took: one number when the clock is regular, else (t - 1,).
 
@@ -134,23 +133,23 @@ class Motion:
             return period
         return np.fmax(self.clock.intervals_s, period / 4).astype(self.values.dtype)
 
-    @cached_property
+    @lazy
     def speed(self) -> Signal:
         """(D, t - 1) velocity, in the dimension's unit per second; a gap in time is no jump."""
         return self.steps / self.step_s
 
-    @cached_property
+    @lazy
     def acceleration(self) -> Signal:
         """(D, t - 2) in the dimension's unit per second squared."""
         return _rate(self.speed, self.step_s)
 
-    @cached_property
+    @lazy
     def jerk(self) -> Signal:
         """(D, t - 3) in the dimension's unit per second cubed."""
         step_s = self.step_s
         return _rate(self.acceleration, (step_s[1:] + step_s[:-1]) / 2 if isinstance(step_s, np.ndarray) else step_s)
 
-    @cached_property
+    @lazy
     def scale(self) -> FloatArray:
         """(D,) what counts as a whole motion of each dimension, in its unit; never 0.
 
@@ -165,12 +164,12 @@ class Motion:
         scale[scale < 1 / _HUGE] = 1
         return scale
 
-    @cached_property
+    @lazy
     def weight(self) -> FloatArray:
         """(D,) one over `scale` squared: the factor that makes squares of unlike units comparable."""
         return 1 / np.square(self.scale)
 
-    @cached_property
+    @lazy
     def activity(self) -> FloatArray:
         """(t - 1,) speed of the whole robot: norm over `layout.moving` of each dimension's scale per second."""
         rows = self.layout.moving
