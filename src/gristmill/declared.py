@@ -58,15 +58,15 @@ def disagreements(
         actual: (4, D) in the order of `STATISTICS`; NaN where it is not known, which is not compared.
         noticed: share of a dimension's range up to which nothing is said.
     """
-    stated, given, found = _aligned(declared, dims, actual)
+    stated, found = _aligned(declared, dims, actual)
     low, high = actual[0], actual[1]
     scale = high - low + _OF_MAGNITUDE * np.maximum(np.abs(low), np.abs(high)) + _LEAST
     with np.errstate(over="ignore"):  # a declared number may be absurd
         share = np.abs(stated - actual) / scale
-    if (share <= noticed).all():
+    if share.max() <= noticed:  # false for NaN, too
         return found
     share[np.isnan(share)] = 0
-    share[given & ~np.isfinite(stated)] = np.inf
+    share[_given(declared, dims, actual.shape) & ~np.isfinite(stated)] = np.inf
     for feature, place in _features(dims):
         part = share[:, place]
         if part.max() > noticed:
@@ -76,10 +76,9 @@ def disagreements(
 
 def _aligned(
     declared: Mapping[str, Mapping[str, np.ndarray]], dims: tuple[Dim, ...], actual: FloatArray
-) -> tuple[FloatArray, Mask, list[Disagreement]]:
-    """Declared values in the places of the actual ones, where they are given, and those that do not fit."""
+) -> tuple[FloatArray, list[Disagreement]]:
+    """Declared values in the places of the actual ones, and those that do not fit."""
     stated = actual.copy()  # what is not declared disagrees with nothing
-    given = np.zeros(actual.shape, bool)
     misshapen: list[Disagreement] = []
     for feature, place in _features(dims):
         of_feature = declared.get(feature, {})
@@ -87,12 +86,26 @@ def _aligned(
             values = of_feature.get(statistic)
             if values is None:
                 continue
-            if values.size == place.stop - place.start and values.dtype.kind in "biuf":
+            if _fits(values, place):
                 stated[row, place] = values.reshape(-1)
-                given[row, place] = True
             else:
                 misshapen.append(Disagreement(feature, statistic, "", None, None, 1.0, 0))
-    return stated, given, misshapen
+    return stated, misshapen
+
+
+def _given(declared: Mapping[str, Mapping[str, np.ndarray]], dims: tuple[Dim, ...], shape: tuple[int, ...]) -> Mask:
+    """The places in which something is declared."""
+    given = np.zeros(shape, bool)
+    for feature, place in _features(dims):
+        of_feature = declared.get(feature, {})
+        for row, statistic in enumerate(STATISTICS):
+            values = of_feature.get(statistic)
+            given[row, place] = values is not None and _fits(values, place)
+    return given
+
+
+def _fits(values: np.ndarray, place: slice) -> bool:
+    return values.size == place.stop - place.start and values.dtype.kind in "biuf"
 
 
 def _worst(

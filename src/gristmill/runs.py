@@ -9,7 +9,9 @@ from gristmill.types import Mask
 
 def runs_of(mask: Mask, shortest: int = 1) -> list[tuple[int, int]]:
     """(start, stop) of every run of at least `shortest` true cells of a 1-D mask; stop is exclusive."""
-    edges = np.flatnonzero(np.diff(mask, prepend=False, append=False))
+    framed = np.zeros(len(mask) + 2, bool)
+    framed[1:-1] = mask
+    edges = (framed[1:] != framed[:-1]).nonzero()[0]
     starts, stops = edges[::2].tolist(), edges[1::2].tolist()
     return [(a, b) for a, b in zip(starts, stops, strict=True) if b - a >= shortest]
 

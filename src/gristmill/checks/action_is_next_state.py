@@ -53,7 +53,8 @@ class ActionIsNextState:
         total = int(np.count_nonzero(changed))
         if not total:
             return Measured(unknown="the state never changes")
-        return Measured({"share": np.count_nonzero((action[:, :-1] == state[:, 1:]) & changed) / total})
+        changed &= action[:, :-1] == state[:, 1:]
+        return Measured({"share": np.count_nonzero(changed) / total})
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Shares of `min_share` or more; once for the corpus when nearly all episodes are so."""

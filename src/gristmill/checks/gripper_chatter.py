@@ -63,8 +63,8 @@ class GripperChatter:
         ranges[grippers] = motion.range[grippers]
         swings = self.swing * np.fmax(_declared_ranges(motion.layout)[grippers], motion.range[grippers])
         events: list[Event] = []
-        for i in _may_turn(motion.values[grippers], swings, self.at_least).tolist():
-            events += self._clusters(motion, int(grippers[i]), float(swings[i]))
+        for row, swing in zip(grippers.tolist(), swings.tolist(), strict=True):
+            events += self._clusters(motion, row, swing)
         return Measured({"range": ranges}, strongest(events))
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
@@ -108,19 +108,24 @@ class GripperChatter:
             )
 
     def _clusters(self, motion: Motion, row: int, swing: float) -> Iterator[Event]:
-        at = turning_points(motion.values[row], swing)
+        """Turns that follow each other closely, as events; mostly there are too few, so plain loops are quickest."""
+        at = turning_points(motion.values[row], swing).tolist()
         if len(at) < self.at_least:
             return
-        times = at * motion.clock.period_s
-        for members in np.split(np.arange(len(at)), np.flatnonzero(np.diff(times) > self.apart_s) + 1):
-            if len(members) < self.at_least:
+        times = [sample * motion.clock.period_s for sample in at]
+        begin = 0
+        for end in range(1, len(at) + 1):
+            if end < len(at) and times[end] - times[end - 1] <= self.apart_s:
                 continue
-            inside = times[members]
-            most = int((np.searchsorted(inside, inside + self.window_s, side="right") - np.arange(len(inside))).max())
-            first, last = int(at[members[0]]), int(at[members[-1]])
-            half = max(1, round((last - first) / (len(members) - 1) / 2))
-            start, stop = max(0, first - half), min(motion.frames, last + half + 1)
-            yield Event(*motion.clock.span_s(start, stop), most, motion.layout.labels[row])
+            if end - begin >= self.at_least:
+                yield self._event(motion, row, at[begin:end], np.array(times[begin:end]))
+            begin = end
+
+    def _event(self, motion: Motion, row: int, at: list[int], times: FloatArray) -> Event:
+        most = int((np.searchsorted(times, times + self.window_s, side="right") - np.arange(len(times))).max())
+        half = max(1, round((at[-1] - at[0]) / (len(at) - 1) / 2))
+        start, stop = max(0, at[0] - half), min(motion.frames, at[-1] + half + 1)
+        return Event(*motion.clock.span_s(start, stop), most, motion.layout.labels[row])
 
 
 def turning_points(values: FloatArray, swing: float) -> IntArray:
@@ -128,39 +133,31 @@ def turning_points(values: FloatArray, swing: float) -> IntArray:
 
     These are the reversals that rainflow counting keeps after its hysteresis filter (ASTM E1049).
     """
-    steps = np.diff(values)
-    moves = np.flatnonzero(steps)
+    steps = values[1:] - values[:-1]
+    moves = steps.nonzero()[0]
     # Only where the direction changes, at the first of equal samples, can a swing end; and at the last sample.
-    changes = moves[:-1][(steps[moves[1:]] > 0) != (steps[moves[:-1]] > 0)] + 1
+    rises = steps[moves] > 0
+    changes = moves[:-1][rises[1:] != rises[:-1]] + 1
     at = [0, *changes.tolist(), len(values) - 1]
-    signal = values[at].tolist()
+    signal = [float(values[0]), *values[changes].tolist(), float(values[-1])]
     turns: list[int] = []
     rising = 0  # direction of the swing under way; unknown at first
-    top = bottom = 0  # where the extremes of that swing are
-    for i, value in enumerate(signal):
-        top = i if value > signal[top] else top
-        bottom = i if value < signal[bottom] else bottom
-        if rising >= 0 and signal[top] - value >= swing:
+    top = bottom = at[0]  # where the extremes of that swing are
+    high = low = signal[0]
+    for i, value in zip(at, signal, strict=True):
+        if value > high:
+            top, high = i, value
+        elif value < low:
+            bottom, low = i, value
+        if rising >= 0 and high - value >= swing:
             if rising:
-                turns.append(at[top])
-            rising, bottom = -1, i
-        elif rising <= 0 and value - signal[bottom] >= swing:
+                turns.append(top)
+            rising, bottom, low = -1, i, value
+        elif rising <= 0 and value - low >= swing:
             if rising:
-                turns.append(at[bottom])
-            rising, top = 1, i
+                turns.append(bottom)
+            rising, top, high = 1, i, value
     return np.array(turns, np.intp)
-
-
-def _may_turn(values: FloatArray, swings: FloatArray, times: int) -> IntArray:
-    """Rows in which so many turns are possible: each changes direction on a grid of half a swing."""
-    levels = np.rint((values - values[:, :1]) * (2 / np.maximum(swings, 1e-12))[:, None])
-    changes = np.subtract(levels[:, 1:], levels[:, :-1]).ravel()
-    at = np.flatnonzero(changes)
-    back = changes[at[1:]] * changes[at[:-1]] < 0
-    if np.count_nonzero(back) < times:
-        return at[:0]
-    row = at // (values.shape[1] - 1)
-    return np.flatnonzero(np.bincount(row[1:][back & (row[1:] == row[:-1])], minlength=len(values)) >= times)
 
 
 def _bursts(events: Events, members: list[int]) -> list[list[int]]:

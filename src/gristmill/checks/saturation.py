@@ -64,7 +64,7 @@ class Saturation:
         bottom = ordered[:, rank] == ordered[:, 0]
         candidates = (top | bottom) & (ordered[:, -1] > ordered[:, 0]) & motion.layout.arm
         events: list[Event] = []
-        for row in np.flatnonzero(candidates).tolist():
+        for row in candidates.nonzero()[0].tolist():
             for side, there in (("upper", top[row]), ("lower", bottom[row])):
                 if there:
                     events += self._flats(motion, row, side)

@@ -16,7 +16,7 @@ from gristmill.grouping import by_channel
 from gristmill.layout import Layout, layout_of_dims
 from gristmill.manifest import Manifest, finding
 from gristmill.motion import Motion, motion_of
-from gristmill.types import FloatArray
+from gristmill.types import FloatArray, IntArray
 
 _MOST = 8  # spikes kept of one dimension
 # Jumps below this share of the episode's own range are not looked at closely; it only saves time.
@@ -62,10 +62,7 @@ class Spike:
         motion = motion_of(episode)
         if motion.frames < 4:
             return Measured(unknown="fewer than 4 samples")
-        reach = (_LOOKED_AT * motion.range) ** 2
-        rows = np.flatnonzero(motion.turns.min(axis=1) < -reach)
-        events = [e for row in rows.tolist() for e in self._of_dim(motion, row, float(reach[row]))]
-        return Measured({"range": motion.range, "resolution": motion.resolution}, events)
+        return Measured({"range": motion.range, "resolution": motion.resolution}, self._events(motion))
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Heights above `min_height` of the range that the dimension has over the corpus."""
@@ -102,20 +99,41 @@ class Spike:
         shown = robust.known(steps) >= max(_SHOWN, _SHOWN_SHARE * len(steps))
         return np.where(shown, np.fmax(floor, self.counts * robust.quantile(steps, 0.1)), floor)
 
-    def _of_dim(self, motion: Motion, row: int, reach: float) -> list[Event]:
-        values = motion.values[row].astype(np.float64)
-        # Beyond the ends, values that make the cubic through four samples the parabola through the three there are.
-        before, after = 2 * values[0] - 2 * values[2] + values[3], 2 * values[-1] - 2 * values[-3] + values[-4]
-        values = np.concatenate([[before], values, [after]])
-        steps = np.diff(values)
-        at = np.flatnonzero(motion.turns[row] < -reach) + 2  # the samples in `values`
-        height = np.abs(values[at] - (4 * (values[at - 1] + values[at + 1]) - values[at - 2] - values[at + 2]) / 6)
-        nearby = np.abs([steps[at - 2], steps[at + 1], (steps[at - 1] + steps[at]) / 2]).max(axis=0)
-        beyond = height - self.explained * nearby
-        order = np.argsort(-beyond, kind="stable")[:_MOST]
-        label = motion.layout.labels[row]
+    def _events(self, motion: Motion) -> list[Event]:
+        """Samples that jump there and back, the highest of each dimension first, at most `_MOST` of each."""
+        turns, reach = motion.turns, (_LOOKED_AT * motion.range) ** 2
+        if not (np.minimum.reduce(turns, axis=1) < -reach).any():
+            return []
+        rows, turn = (turns < -reach[:, None]).nonzero()
+        beyond = self._beyond(motion.values, rows, turn + 1)
+        high = (beyond > 0).nonzero()[0]
+        high = high[np.lexsort((-beyond[high], rows[high]))]
+        rank = np.arange(len(high)) - np.searchsorted(rows[high], rows[high])
+        high = high[rank < _MOST]
+        clock, labels = motion.clock, motion.layout.labels
         return [
-            Event(*motion.clock.span_s(int(at[i]) - 1, int(at[i])), float(beyond[i]), label)
-            for i in order.tolist()
-            if beyond[i] > 0
+            Event(*clock.span_s(sample, sample + 1), height, labels[row])
+            for row, sample, height in zip(
+                rows[high].tolist(), (turn[high] + 1).tolist(), beyond[high].tolist(), strict=True
+            )
         ]
+
+    def _beyond(self, values: FloatArray, rows: IntArray, samples: IntArray) -> FloatArray:
+        """Height (k,) of some samples of some rows over what their neighbours explain.
+
+        Args:
+            values: (D, t), t >= 4.
+            rows: (k,) row of each sample.
+            samples: (k,) neither the first nor the last.
+        """
+        wide = np.empty((len(values), values.shape[1] + 2))
+        wide[:, 1:-1] = values
+        # Beyond the ends, values that make the cubic through four samples the parabola through the three there are.
+        wide[:, 0] = 2 * wide[:, 1] - 2 * wide[:, 3] + wide[:, 4]
+        wide[:, -1] = 2 * wide[:, -2] - 2 * wide[:, -4] + wide[:, -5]
+        at = rows * wide.shape[1] + samples + 1
+        first, before, here, after, last = (wide.reshape(-1)[at + i] for i in (-2, -1, 0, 1, 2))
+        height = np.abs(here - (4 * (before + after) - first - last) / 6)
+        across = ((here - before) + (after - here)) / 2
+        nearby = np.maximum.reduce(np.abs([before - first, last - after, across]), axis=0)
+        return height - self.explained * nearby

@@ -56,7 +56,8 @@ class Stats:
         """Moments of each dimension, and one event for each feature whose declared statistics disagree."""
         motion = motion_of(episode)
         events = issues.issue_events(self, episode.issues) if episode.issues else []
-        known: dict[str, Any] = {"issues": len(events), "declared": bool(episode.declared_stats)}
+        declared = episode.declared_stats
+        known: dict[str, Any] = {"issues": len(events), "declared": bool(declared)}
         if not motion.values.size:
             return Measured(known, events, unknown="there are no state and action values")
         values = motion.values.astype(np.float64)
@@ -71,10 +72,10 @@ class Stats:
         if motion.gaps is not None:
             actual[:, motion.gaps.any(axis=1)] = np.nan
             squares[np.isnan(mean)] = np.nan
-        if episode.declared_stats and _one_clock(episode, motion.frames):
-            found = disagreements(episode.declared_stats, motion.layout.dims, actual, self.noticed_above)
+        if known["declared"] and _one_clock(episode, motion.frames):
+            found = disagreements(declared, motion.layout.dims, actual, self.noticed_above)
             events += [Event(0.0, 0.0, d.share, d.feature, None, d.detail) for d in found]
-        unseen = any(key in episode.declared_stats for key in episode.cameras)
+        unseen = any(key in declared for key in episode.cameras)
         known |= {"count": motion.frames, "low": low, "high": high, "mean": mean, "squares": squares}
         return Measured(known, events, unknown=_IMAGES if unseen else None)
 

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -165,8 +166,7 @@ class _Row(Mapping[str, Mapping[str, np.ndarray]]):
         self._at = at
 
     def __getitem__(self, feature: str) -> Mapping[str, np.ndarray]:
-        cells = {name: _cell(column, self._at) for name, column in self._block[feature].items()}
-        return {name: cell for name, cell in cells.items() if cell is not None}
+        return _Cells(self._block[feature], self._at)
 
     def __contains__(self, feature: object) -> bool:
         return feature in self._block
@@ -176,6 +176,32 @@ class _Row(Mapping[str, Mapping[str, np.ndarray]]):
 
     def __len__(self) -> int:
         return len(self._block)
+
+
+class _Cells(Mapping[str, np.ndarray]):
+    """The statistics of one feature in one row, each taken out when it is asked for: of a dozen, few are."""
+
+    def __init__(self, columns: Mapping[str, np.ndarray | pa.Array], at: int) -> None:
+        self._columns = columns
+        self._at = at
+
+    def __getitem__(self, statistic: str) -> np.ndarray:
+        cell = _cell(self._columns[statistic], self._at)
+        if cell is None:
+            raise KeyError(statistic)
+        return cell
+
+    def get(self, statistic: str, default: Any = None) -> Any:
+        """The values, or `default`; without the exception that the inherited method would go through."""
+        column = self._columns.get(statistic)
+        cell = None if column is None else _cell(column, self._at)
+        return default if cell is None else cell
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, column in self._columns.items() if _cell(column, self._at) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _cell(column: np.ndarray | pa.Array, at: int) -> np.ndarray | None:
