@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -38,12 +39,18 @@ def values_digest(channels: Mapping[str, Channel], rate_hz: float) -> str:
     for key in sorted(channels):
         channel = channels[key]
         values = channel.values
-        h.update(f"{key}\x1f{channel.role}\x1f{channel.names!r}\x1f{values.shape}\x1f{values.dtype.str[1:]}".encode())
+        h.update(_heading(key, channel.role, channel.names, values.shape, values.dtype))
         h.update(_bytes(values))
         if channel.times_s is not times:
             times = channel.times_s
             h.update(_bytes(times))
     return h.hexdigest()
+
+
+@lru_cache(maxsize=256)
+def _heading(key: str, role: str, names: tuple[str, ...], shape: tuple[int, ...], dtype: np.dtype) -> bytes:
+    """What is digested of a channel beside its values; most episodes of a corpus have the same."""
+    return f"{key}\x1f{role}\x1f{names!r}\x1f{shape}\x1f{dtype.str[1:]}".encode()
 
 
 def packets_digest(payloads: Iterable[bytes | memoryview]) -> str:

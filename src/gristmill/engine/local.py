@@ -34,6 +34,8 @@ POOL_FROM_DECODING_S = 4.0
 _PRELOAD = ["gristmill.engine.measure"]
 # So many workers may die before their work is given up without another try.
 _DEATHS_MAX = 24
+# New objects that start a collection while measuring; some hundred of them belong to an episode.
+_OBJECTS = 20_000
 
 
 class Job(Protocol[W, P]):
@@ -196,20 +198,20 @@ def _serve(pipe: Connection, job: Job[Any, Any]) -> None:
     """A worker's life."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    gc.freeze()
-    while True:
-        try:
-            work = pipe.recv()
-        except (EOFError, OSError):
-            return
-        try:
-            for part in job(work):
-                pipe.send(part)
-            pipe.send(None)
-        except BrokenPipeError:
-            return
-        except Exception:  # noqa: BLE001 - it crosses to the parent, which raises it
-            pipe.send(_Raised(traceback.format_exc()))
+    with _calm_collector():
+        while True:
+            try:
+                work = pipe.recv()
+            except (EOFError, OSError):
+                return
+            try:
+                for part in job(work):
+                    pipe.send(part)
+                pipe.send(None)
+            except BrokenPipeError:
+                return
+            except Exception:  # noqa: BLE001 - it crosses to the parent, which raises it
+                pipe.send(_Raised(traceback.format_exc()))
 
 
 def _end_with_parent() -> None:
@@ -224,13 +226,16 @@ def _end_with_parent() -> None:
 def _calm_collector() -> Iterator[None]:
     """Keep Python's garbage collector from going through all that was there before, again and again.
 
-    Measuring makes many small objects that live for a second; each collection that they cause would visit every
-    imported module's objects too.
+    Measuring makes many small objects that live for a second and point at nothing that points back; each collection
+    that they cause would visit every imported module's objects too.
     """
+    usual = gc.get_threshold()
     gc.freeze()
+    gc.set_threshold(_OBJECTS, *usual[1:])
     try:
         yield
     finally:
+        gc.set_threshold(*usual)
         gc.unfreeze()
 
 

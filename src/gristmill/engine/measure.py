@@ -113,7 +113,6 @@ class _Session:
         self._states = {name: state.tolist() for name, state in work.states.items()}
         self._digests = {name: digest.copy() for name, digest in work.digests.items()}
         self._rows = [Rows(stage.name, stage.check.columns) for stage in plan.stages]
-        self._checks = [stage.check for stage in plan.stages]
         self._names: list[str] = []  # ids of the episodes since the last part
         self._traces = TraceRows()
         # Digest of a camera's packets -> its row in the traces that came along.
@@ -122,7 +121,12 @@ class _Session:
             self._stored = {digest: i for i, digest in enumerate(hexadecimal(lanes_of(work.traces["input"])))}
         reads = [implied(stage.check.reads) for stage in plan.stages]
         self._reads = list(dict.fromkeys(reads))
-        self._reads_of = [self._reads.index(r) for r in reads]
+        # Of each check: which of the views it sees, how it measures, and where its rows go.
+        self._steps = (
+            [self._reads.index(r) for r in reads],
+            [stage.check.measure for stage in plan.stages],
+            self._rows,
+        )
         # Whether rows were measured before, so that a new episode's input has to be looked up among them.
         self._asks = [stage.known is not None for stage in plan.stages]
         # Checks for which the low-dimensional data is loaded; the reader's issues come to light with it.
@@ -149,16 +153,14 @@ class _Session:
         mixed: dict[Parts, Pair] = {}
         place = at - self._start
         blind = self._states["values"][at] == BROKEN
-        for i, state in enumerate(owed.tolist()):
+        for i, (state, which, measure, rows) in enumerate(zip(owed.tolist(), *self._steps, strict=True)):
             if state == SETTLED or (state == DECIDE and (self._asks[i] or blind) and not self._is_owed(at, i, mixed)):
                 continue
-            which = self._reads_of[i]
             part = seen[which]
             if part is None:
                 part = seen[which] = view(episode, self._reads[which])
-            rows = self._rows[i]
             try:
-                rows.found.append((place, self._checks[i].measure(part)))
+                rows.found.append((place, measure(part)))
             except RecordingError as error:
                 rows.found.append((place, Measured(unknown=str(error))))
             except Exception as error:  # noqa: BLE001 - a mistake in one check is reported, the others go on

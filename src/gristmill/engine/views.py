@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from gristmill.check import Reads
 from gristmill.embodiment import Embodiment
@@ -21,6 +22,7 @@ class UndeclaredReadError(GristmillError):
     """A check asked for channels that it does not declare; this is a mistake in the check."""
 
 
+@lru_cache(maxsize=64)
 def implied(reads: Reads) -> Reads:
     """What `reads` comes to: shared motion is made of the channels and looks at the card."""
     return replace(reads, channels=True, card=True) if reads.motion else reads

@@ -17,7 +17,7 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from gristmill.store.store import Store
 
-ROWS = 2_000  # a cheap stage is written when so many rows wait ...
+ROWS = 5_000  # a cheap stage is written when so many rows wait ...
 EVERY_S = 2.0  # ... and so much time went by
 COSTLY_EVERY_S = 3.0  # a stage that needed decoding is written this often, however few its rows
 LATEST_S = 30.0  # nothing waits longer
