@@ -51,15 +51,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--episodes", type=int, default=120)
+    parser.add_argument("--episodes", type=int, default=40)
     asked = parser.parse_args()
     rng = random.Random(asked.seed)
     with tempfile.TemporaryDirectory(prefix="gristmill-kill-") as folder:
         bench = Bench(Path(folder), asked.episodes)
         exporting = keeping = asked.kills // 5
         measuring = asked.kills - exporting - keeping
-        for _ in range(measuring):
-            bench.kill_measuring(rng)
+        for number in range(measuring):
+            # The first few at any moment of a run, the others only when something was written.
+            bench.kill_measuring(rng, written=number >= 4)
         bench.finish()
         for _ in range(exporting):
             bench.kill_exporting(rng)
@@ -97,13 +98,13 @@ class Bench:
         self.orphans = 0
         self.different: set[str] = set()  # parts of the audit, and exported files, that differ
 
-    def kill_measuring(self, rng: random.Random) -> None:
+    def kill_measuring(self, rng: random.Random, *, written: bool) -> None:
         """A run that measures; when nothing is left to measure, it begins anew with an empty store."""
-        status = self._killed([GRISTMILL, *map(str, self._curate("killed"))], rng.uniform(1.0, self.whole_s))
-        if status == 0:
+        after_s = rng.uniform(0.0, 3.0) if written else rng.uniform(0.0, self.whole_s)
+        if self._killed([GRISTMILL, *map(str, self._curate("killed"))], after_s, written=written) is not None:
             self.finish()
             shutil.rmtree(self.work / "store-killed")
-            self.kill_measuring(rng)
+            self.kill_measuring(rng, written=written)
 
     def kill_exporting(self, rng: random.Random) -> None:
         """A run with nothing to measure: it selects, freezes and exports."""
@@ -144,20 +145,24 @@ class Bench:
         }
         return parts | files
 
-    def _killed(self, command: list[str], after_s: float, wait_for: str = "") -> int | None:
-        """Run and kill the whole group after a while; 0 when it had ended by then."""
+    def _killed(self, command: list[str], after_s: float, *, wait_for: str = "", written: bool = False) -> int | None:
+        """Run and kill the whole group after a while; its status when it had ended by then.
+
+        The while begins with the line `wait_for`, or when the store has a commit if that is `written`.
+        """
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
         )
         assert process.stdout is not None
         while wait_for and process.stdout.readline().strip() != wait_for:
             time.sleep(0.01)
+        while written and not self._committed() and process.poll() is None:
+            time.sleep(0.01)
         try:
             return process.wait(after_s)
         except subprocess.TimeoutExpired:
             family = [process.pid, *(child.pid for child in psutil.Process(process.pid).children(recursive=True))]
-        committed = any((self.work / "store-killed").glob("stages/*/*.lance/_versions/*.manifest"))
-        self.after_commit += committed
+        self.after_commit += self._committed()
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         deadline = time.monotonic() + 10
@@ -165,6 +170,9 @@ class Bench:
             time.sleep(0.01)
         self.orphans += sum(map(psutil.pid_exists, family))
         return None
+
+    def _committed(self) -> bool:
+        return any((self.work / "store-killed").glob("stages/*/*.lance/_versions/*.manifest"))
 
 
 def _gristmill(*arguments: object) -> None:
