@@ -5,7 +5,6 @@ The JSON Schema lies beside the code: `schemas/audit.schema.json`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from importlib.resources import files
 from itertools import groupby
@@ -17,6 +16,7 @@ import orjson
 
 from gristmill.audit import Audit
 from gristmill.finding import Finding
+from gristmill.outputs import output
 
 SCHEMA_VERSION = 1
 _OPTIONS = orjson.OPT_SERIALIZE_NUMPY
@@ -29,14 +29,8 @@ def schema() -> dict[str, Any]:
 
 def write(audit: Audit, path: Path) -> None:
     """Write the audit beside `path` and swap it in."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as out:
-            stream(audit, out)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with output(path) as out:
+        stream(audit, out)
 
 
 def stream(audit: Audit, out: BinaryIO) -> None:

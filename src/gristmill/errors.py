@@ -39,7 +39,7 @@ class UnknownNameError(UsageError):
         near = get_close_matches(name, known, n=3)
         shown = near or known[:12]
         more = "" if len(shown) == len(known) else ", ..."
-        super().__init__(f"{what} has no {name!r}; known: {', '.join(shown)}{more}")
+        super().__init__(f"{what} has no {name!r}; known: {', '.join(shown) or 'none'}{more}")
 
 
 class RecipeError(UsageError):

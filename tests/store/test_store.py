@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from small_stores import inputs_of, stage_rows
 
-from gristmill.errors import StoreError
+from gristmill.errors import StoreError, UsageError
 from gristmill.store import Store
 
 ENV = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
@@ -150,9 +150,9 @@ def test_a_store_on_read_only_media_can_be_read(tmp_path: Path) -> None:
 
 
 def test_there_is_nothing_to_read_before_something_was_written(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="there is no store; audit a corpus first"):
+    with pytest.raises(UsageError, match="there is no store; audit a corpus first"):
         Store.open(tmp_path / "s", write=False)
-    with pytest.raises(StoreError, match="there is no store"):
+    with pytest.raises(UsageError, match="there is no store"):
         Store.open(tmp_path / "s", create=False)
     assert not (tmp_path / "s").exists()
 

@@ -46,9 +46,13 @@ def command(
     from gristmill import audit_json
     from gristmill.cli import _display
     from gristmill.cli._progress import progress_bar
+    from gristmill.outputs import keep_outside
     from gristmill.pipeline import Project
 
     project = Project.open(corpus, store=store, card=card, recipe=recipe)
+    for path in (json_path, report_path):
+        if path is not None:
+            keep_outside(path, project.folders)
     with progress_bar(quiet) as progress:
         result = project.audit(cameras=cameras, episodes=episodes, jobs=jobs, progress=progress)
         if json_path is not None:

@@ -48,11 +48,14 @@ def command(
     """
     from gristmill.cli._progress import progress_bar
     from gristmill.errors import UsageError
+    from gristmill.outputs import keep_outside
     from gristmill.pipeline import Project
 
     if out is None and not dry_run:
         raise UsageError("say where the dataset goes with --out DIR, or see what would happen with --dry-run")
     project = Project.open(*corpora, store=store, card=card, recipe=recipe)
+    if report_path is not None:
+        keep_outside(report_path, project.folders)
     with progress_bar(quiet) as progress:
         done = project.curate(
             out,
@@ -87,6 +90,11 @@ def show(done: Curation, *, every: bool) -> None:
     rows = [row for plan in done.plans for row in _decisions(plan) if every or row[1] != "keep"]
     if rows:
         out.print(_display.table(["episode", "verdict", "stays", "decided by"], rows))
+    for audit in done.audits:
+        for finding in audit.corpus_findings:
+            if finding.kind == "defect":
+                out.print(visible(f"{audit.facts.key}: {finding.check}: {finding.message}"), style="bold red")
+                out.print(visible(f"    -> {finding.fix}"))
     counts = rows_by_verdict(done.plans)
     out.print("\n" + ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n), style="bold")
     if done.snapshot is None:

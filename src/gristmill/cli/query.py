@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gristmill.cli import _options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @click.command("query", short_help="Ask the manifest in SQL.")
@@ -21,7 +26,7 @@ def command(sql: str, corpora: tuple[str, ...], store: Path | None, recipe: Path
     It can read nothing else: neither files nor the network.
 
     \b
-    gristmill query "select check, count(*) from findings group by 1 order by 2 desc"
+    gristmill query 'select "check", count(*) from findings group by 1 order by 2 desc'
     gristmill query "select episode_index, roughness from roughness order by 2 desc limit 5"
     """  # noqa: D301
     from gristmill.cli import _display
@@ -38,10 +43,15 @@ def command(sql: str, corpora: tuple[str, ...], store: Path | None, recipe: Path
 
         writer = csv.writer(sys.stdout)
         writer.writerow(found.schema.names)
-        writer.writerows(row.values() for row in found.to_pylist())
+        writer.writerows(_rows(found))
     else:
-        rows = [[_cell(v) for v in row.values()] for row in found.to_pylist()]
+        rows = [[_cell(v) for v in row] for row in _rows(found)]
         _display.console().print(_display.table(found.schema.names, rows))
+
+
+def _rows(found: pa.Table) -> Iterator[tuple[Any, ...]]:
+    """By position: two columns may have one name."""
+    return zip(*(column.to_pylist() for column in found.columns), strict=True)
 
 
 def _cell(value: object) -> str:

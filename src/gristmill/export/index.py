@@ -12,6 +12,7 @@ from gristmill.episode import Corpus
 from gristmill.errors import UsageError
 from gristmill.export._result import ExportedDataset, ExportResult
 from gristmill.kept import Kept
+from gristmill.outputs import keep_outside, output
 from gristmill.snapshot import Snapshot
 
 
@@ -28,8 +29,9 @@ class Index:
         """Whether an export may go to `out`; nothing is touched.
 
         Raises:
-            UsageError: `out` exists and may not be replaced.
+            UsageError: `out` exists and may not be replaced, or lies inside a corpus.
         """
+        keep_outside(out, roots)
         if out.exists() and not (self.overwrite and out.is_file()):
             raise UsageError(f"{out}: exists; name another file, or ask for it to be overwritten")
 
@@ -58,10 +60,8 @@ class Index:
                 for key, root in snapshot.roots.items()
             ],
         }
-        out.parent.mkdir(parents=True, exist_ok=True)
-        partial = out.with_name(f"{out.name}.partial")
-        partial.write_text(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-        partial.replace(out)
+        with output(out) as file:
+            file.write((json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8"))
         if progress:
             progress(len(spans))
         frames = sum(span.stop - span.start for span in spans)

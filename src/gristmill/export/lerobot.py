@@ -18,7 +18,7 @@ from gristmill.errors import GristmillError, UsageError
 from gristmill.export._dataset import GroupExport
 from gristmill.export._result import ExportedDataset, ExportResult
 from gristmill.export._sources import Recordings
-from gristmill.formats.lerobot.write import is_ours
+from gristmill.formats.lerobot.write import MARK
 from gristmill.kept import Kept
 from gristmill.schema_groups import is_low_dim
 from gristmill.snapshot import Snapshot
@@ -130,8 +130,15 @@ class Lerobot:
 
 
 def is_export(folder: Path) -> bool:
-    """Whether gristmill made this folder, so that it may be replaced when asked."""
-    return is_ours(folder) or (folder / _SEVERAL).is_file()
+    """Whether this folder is the export of a snapshot, so that it may be replaced when asked."""
+    for mark in (folder / MARK, folder / _SEVERAL):
+        try:
+            content = json.loads(mark.read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(content, dict) and "snapshot" in content:
+            return True
+    return False
 
 
 def _origin(snapshot: Snapshot) -> dict[str, Any]:

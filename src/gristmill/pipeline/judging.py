@@ -57,6 +57,7 @@ def judge(store: Store, corpus: Corpus, recipe: Recipe, rows: np.ndarray, camera
         len(rows),
         own,
         cameras=bool(corpus.facts.cameras),
+        whole=whole,
         trim=recipe.trim,
         length=table.length[rows],
         rate_hz=corpus.facts.rate_hz,

@@ -16,7 +16,8 @@ from gristmill import measuring, plugins, recipe
 from gristmill.audit import Audit
 from gristmill.embodiment import load_card
 from gristmill.episode import Corpus
-from gristmill.errors import UsageError
+from gristmill.errors import CorpusError, UsageError
+from gristmill.outputs import keep_outside
 from gristmill.pipeline import asking, curating
 from gristmill.pipeline.judging import judge
 from gristmill.pipeline.places import store_path
@@ -62,7 +63,14 @@ class Project:
         if not entries:
             raise UsageError("no corpus is named; give a folder, a hub repository, or a recipe with `corpora`")
         folders = [Path(e.path) for e in entries if Path(e.path).exists()]
-        return cls(replace(rules, corpora=entries), store_path(Path(store) if store else None, folders))
+        place = store_path(Path(store) if store else None, folders)
+        keep_outside(place, folders, "store ")
+        return cls(replace(rules, corpora=entries), place)
+
+    @property
+    def folders(self) -> list[Path]:
+        """Folders of the corpora; nothing is ever written into them."""
+        return [Path(e.path) for e in self.recipe.corpora if Path(e.path).exists()]
 
     @classmethod
     def known(cls, *corpora: str | Path, store: str | Path | None = None, recipe: str | Path | None = None) -> Project:
@@ -146,6 +154,7 @@ class Project:
         """
         from gristmill.report import write_report
 
+        keep_outside(Path(path), self.folders)
         if progress is not None:
             progress("report", 0, 1)
         settings = {n: {k: v[0] for k, v in recipe.thresholds(c).items()} for n, c in self.recipe.checks.items()}
@@ -191,6 +200,7 @@ class Project:
         with self._writing() as store:
             if place is not None:
                 # A place that is taken is told before anything is measured.
+                keep_outside(place, [self.store])
                 exporter.check(place, [self._opened(store, entry).facts.root for entry in self.recipe.corpora])
             audited = self._audited(store, cameras, episodes, jobs, progress)
             return curating.curate(
@@ -260,16 +270,27 @@ class Project:
         return audited
 
     def _known(self, store: Store) -> list[Corpus]:
-        return [self._opened(store, entry) for entry in self.recipe.corpora]
+        """The corpora that can be opened; one of several that cannot does not stand in the others' way."""
+        opened, trouble = [], None
+        for entry in self.recipe.corpora:
+            try:
+                opened.append(self._opened(store, entry))
+            except CorpusError as error:
+                trouble = error
+        if not opened and trouble is not None:
+            raise trouble
+        return opened
 
     def _opened(self, store: Store, entry: CorpusEntry) -> Corpus:
         root = Path(entry.path) if Path(entry.path).exists() else entry.path
-        key = store.corpus_key(root) if store.writable else (store.corpora.find(root) or "")
-        if not key:
+        if not store.writable and store.corpora.find(root) is None:
             raise UsageError(f"{entry.path}: this store knows nothing of it; run `gristmill audit {entry.path}` first")
+        key = store.corpora.key_for(root)
         if key not in self._corpora:
             card = load_card(entry.card) if entry.card else None
             self._corpora[key] = open_path(root, key=key, card=card)
+        if store.writable:
+            store.corpus_key(root)  # only what could be opened is remembered
         return self._corpora[key]
 
     @contextmanager

@@ -9,8 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import itertools
-import os
-import secrets
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import version
@@ -26,6 +24,7 @@ from gristmill.audit import Audit, Verdict
 from gristmill.episode import Corpus
 from gristmill.errors import GristmillError
 from gristmill.finding import Kind
+from gristmill.outputs import output
 from gristmill.report import charts, figures, rows, wording
 from gristmill.report.curation import Curation
 from gristmill.report.details import Details, StoredTraces
@@ -38,7 +37,6 @@ SCRIPTS = ("page.js", "list.js")
 NOT_CHECKED = 300  # lines; the rest is counted
 ACCEPTED = 200
 THRESHOLDS = 6  # of one check, when they differ from episode to episode
-CHUNK = 1 << 16
 
 
 def write_report(
@@ -213,16 +211,8 @@ def _hash(text: str) -> str:
 
 
 def _write(path: Path, pieces: Iterator[str]) -> None:
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with partial.open("w", encoding="utf-8", newline="\n", buffering=CHUNK) as out:
-                out.writelines(pieces)
-                out.flush()
-                os.fsync(out.fileno())
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        with output(path) as out:
+            out.writelines(piece.encode("utf-8") for piece in pieces)
     except OSError as error:
         raise GristmillError(f"{path}: the report cannot be written ({error.strerror or error})") from error

@@ -23,6 +23,9 @@ DEFAULT_RULES: Mapping[str, Action] = {
     "files.unreadable": "drop",
     "idle": "trim",
     "length": "drop",
+    # Told once of the corpus, true of every episode of it.
+    "non_finite.always": "quarantine",
+    "rate.rate_declared": "quarantine",
     "stats": "keep",  # the values are right, and an export takes its statistics anew
 }
 
@@ -73,6 +76,7 @@ def verdicts(
     findings: Sequence[Finding],
     *,
     cameras: bool,
+    whole: Sequence[Finding] = (),
     trim: Trim | None = None,
     length: IntArray | None = None,
     rate_hz: float = 1.0,
@@ -84,6 +88,7 @@ def verdicts(
         episodes: their number.
         findings: of episodes; `row` is below `episodes`.
         cameras: whether the corpus has any.
+        whole: findings about the corpus as a whole; those that a rule names count for every episode.
         trim: with it, an episode whose idleness is short enough to stay is kept, not trimmed.
         length: (episodes,) frames; needed with `trim`.
         rate_hz: declared rate; needed with `trim`.
@@ -113,6 +118,10 @@ def verdicts(
                 cut[finding.row].append((rule, finding))
                 continue
         worst[finding.row] = max(worst[finding.row], verdict, key=_ORDER.index)
+    for rule, verdict in _of_all(gate, whole):
+        for row in range(episodes):
+            reasons[row].append(rule)
+            worst[row] = max(worst[row], verdict, key=_ORDER.index)
     for row, found in cut.items():
         if worst[row] is Verdict.KEEP and _cuts(trim, [f for _, f in found], length, row, rate_hz):
             worst[row] = Verdict.TRIM
@@ -126,6 +135,19 @@ def verdicts(
         for row, verdict in enumerate(worst)
     )
     return Verdicts(tuple(worst), usable, {row: tuple(dict.fromkeys(r)) for row, r in sorted(reasons.items())})
+
+
+def _of_all(gate: Gate, whole: Sequence[Finding]) -> list[tuple[str, Verdict]]:
+    """Rules that set every episode aside, because of what was found about the corpus."""
+    decided = []
+    for finding in whole:
+        rule, action = gate.rule(finding)
+        named = rule in (f"gate.{finding.check}", f"gate.{finding.check}.{finding.code}")
+        own = rule.removeprefix("gate.") in gate.rules
+        # Unless a recipe says so, only defects count here: a risk of the corpus is no reason to empty it.
+        if named and action in ("quarantine", "drop") and (own or finding.kind is Kind.DEFECT):
+            decided.append((rule, _WORSE[action]))
+    return decided
 
 
 def trimming(gate: Gate, findings: Sequence[Finding]) -> list[Finding]:

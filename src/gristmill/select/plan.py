@@ -102,6 +102,7 @@ def _decisions(audit: Audit, copies: Sequence[str], gate: Gate, trim: Trim) -> l
         gate,
         n,
         cameras=bool(audit.facts.cameras),
+        whole=audit.corpus_findings,
         trim=trim,
         length=audit.length,
         rate_hz=audit.facts.rate_hz,

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from gristmill.finding import Finding
 
+# Recorded times are float32: after an hour they are off by a hundredth of a frame.
+_ROUNDING = 0.02
 IDLE = "idle"  # the check whose spans are stillness; spans of other checks are cut as they are
 
 
@@ -67,7 +69,8 @@ class Trim:
         kept = tuple(s for s in _complement(cuts, length) if s.stop - s.start >= least)
         if kept:
             return Trimmed(kept, tuple(dict.fromkeys(rules)))
-        if self.drop_idle_episodes:
+        if self.drop_idle_episodes or any(f.check != IDLE for f in findings):
+            # What was to be cut out for being wrong may not come back because little else is left.
             return Trimmed((), (*dict.fromkeys(rules), "trim.nothing_left"))
         return Trimmed((Stretch(0, length),), ("trim.too_little_left",))
 
@@ -88,7 +91,7 @@ class Trim:
 
 def _frame(time_s: float, rate_hz: float, length: int) -> int:
     """The first frame at or after a time; frame k stands at k / rate."""
-    return min(length, max(0, ceil(time_s * rate_hz - 1e-6)))
+    return min(length, max(0, ceil(time_s * rate_hz - _ROUNDING)))
 
 
 def _complement(cuts: Sequence[Stretch], length: int) -> list[Stretch]:

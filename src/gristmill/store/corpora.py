@@ -42,8 +42,8 @@ class Corpora:
         place = _place(root)
         return next((key for key, entry in self.entries().items() if entry["root"] == place), None)
 
-    def register(self, root: Path | str) -> str:
-        """The corpus's key, a new one when it was not known.
+    def key_for(self, root: Path | str) -> str:
+        """The corpus's key, or the one that it would get.
 
         A key is the folder's name, or the hub repository's; `-2`, `-3`, ... follow when another corpus has it.
         A corpus whose folder is gone gives its key to one of that name elsewhere: it was moved.
@@ -58,8 +58,15 @@ class Corpora:
         while key in entries and not _moved(entries[key]["root"], place):
             count += 1
             key = f"{base}-{count}"
-        entries.setdefault(key, {"added": int(time.time()), "stages": {}})["root"] = place
-        write_json(self._file, entries)
+        return key
+
+    def register(self, root: Path | str) -> str:
+        """The corpus's key; it is noted when it was not known."""
+        key = self.key_for(root)
+        if self.find(root) is None:
+            entries = self.entries()
+            entries.setdefault(key, {"added": int(time.time()), "stages": {}})["root"] = _place(root)
+            write_json(self._file, entries)
         return key
 
     def note(self, key: str, root: str, stages: Mapping[str, str], *, running: bool) -> None:

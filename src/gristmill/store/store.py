@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from gristmill.columns import keys
-from gristmill.errors import StoreError
+from gristmill.errors import StoreError, UsageError
 from gristmill.inputs import Lanes
 from gristmill.store import gc, query, schema
 from gristmill.store.corpora import Corpora
@@ -64,7 +64,7 @@ class Store:
         path = Path(path).absolute()
         version = _version(path)
         if version is None and not (create and write):
-            raise StoreError(f"{path}: there is no store; audit a corpus first, or name another folder with --store")
+            raise UsageError(f"{path}: there is no store; audit a corpus first, or name another folder with --store")
         if not write:
             if version != schema.VERSION:
                 raise StoreError(f"{path}: the store has an older schema ({version}); open it once for writing")

@@ -19,6 +19,7 @@ import numpy as np
 from gristmill.errors import RecordingError, UnknownNameError, UsageError
 from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.info import read_info
+from gristmill.outputs import keep_outside
 from gristmill.staging import Staged
 from gristmill.synth.edit.corpus import EditableCorpus
 from gristmill.synth.edit.draft import Draft
@@ -103,8 +104,8 @@ def inject(
     if not names or not 0 < share <= 1:
         raise UsageError(f"inject needs at least one fault and a share above 0 and up to 1; got {names} and {share}")
     factors = _factors(names, severity)
-    _keep_outside(truth, (corpus, out))
-    _keep_outside(out, (corpus,))
+    keep_outside(truth, (corpus, out))
+    keep_outside(out, (corpus,))
     opened = open_for_change(corpus)
     planted, skipped = _plan(opened, names, factors, share, seed, progress)
     if not planted:
@@ -192,12 +193,6 @@ def _factors(names: Iterable[str], severity: float | Mapping[str, float] | None)
         if not 0 < factor <= 100:
             raise UsageError(f"severity is a factor above 0 and up to 100, not {factor} (for {name})")
     return factors
-
-
-def _keep_outside(path: Path, corpora: Iterable[Path]) -> None:
-    for folder in corpora:
-        if path.resolve().is_relative_to(folder.resolve()):
-            raise UsageError(f"{path} lies inside {folder}; name a place outside of it")
 
 
 def _hash(seed: int, index: int, what: str = "") -> str:

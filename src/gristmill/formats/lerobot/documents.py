@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,7 +38,10 @@ def read_json(path: Path, name: str) -> Any:
         CorpusError: the file is absent, empty, too large or no JSON.
     """
     try:
-        size = path.stat().st_size
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise CorpusError(f"{name} is no regular file; restore it from the dataset's origin")
+        size = status.st_size
         if size > MAX_DOCUMENT_BYTES:
             raise CorpusError(f"{name} has {size:,} bytes, more than {MAX_DOCUMENT_BYTES:,}; it cannot be metadata")
         data = path.read_bytes()
