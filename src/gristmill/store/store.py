@@ -58,6 +58,7 @@ class Store:
             wait_s: how long to wait for another writer.
 
         Raises:
+            UsageError: there is no store, and none is to be made.
             StoreError: another process writes, the layout is too new, the folder holds something else or
                 cannot be used.
         """
