@@ -82,13 +82,22 @@ def column(key: str, feature: Mapping[str, Any], values: Any, rows: int) -> pa.A
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if isinstance(values, pa.Array):
-        return values.cast(pa.string()) if dtype == "string" else values
+        return _texts(key, values) if dtype == "string" else values
     if dtype == "string":
         return pa.array([None if v is None else str(v) for v in values], pa.string())
     if dtype == "image":
         encoded = pa.array([bytes(v) for v in values], pa.binary())
         return pa.StructArray.from_arrays([encoded, pa.nulls(rows, pa.string())], fields=list(_IMAGE_TYPE))
     return _numbers(key, feature, np.asarray(values), rows)
+
+
+def _texts(key: str, values: pa.Array) -> pa.Array:
+    try:
+        return values.cast(pa.string())
+    except pa.ArrowException:
+        raise UsageError(
+            f"feature {key!r}: declared as string, but it holds {values.type}; correct its dtype in info.json"
+        ) from None
 
 
 def _numbers(key: str, feature: Mapping[str, Any], values: np.ndarray, rows: int) -> pa.Array:

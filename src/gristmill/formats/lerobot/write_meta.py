@@ -146,7 +146,9 @@ def _lists(places: np.ndarray, values: np.ndarray, rows: int) -> pa.Array:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """JSON as LeRobot writes it: indented, UTF-8."""
-    path.write_text(json.dumps(content, indent=4, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    text = json.dumps(content, indent=4, ensure_ascii=False, allow_nan=False) + "\n"
+    # A name that was no UTF-8 where it came from has no bytes to be written as.
+    path.write_bytes(text.encode("utf-8", "replace"))
 
 
 def write_stats(path: Path, stats: Described) -> None:
