@@ -43,12 +43,13 @@ def command(
     Measures what was not measured before, judges everything, and prints what was found, worst first, what
     was not checked, and the list of good episodes.
     """
-    from gristmill import audit_json
+    from gristmill import audit_json, memory
     from gristmill.cli import _display
     from gristmill.cli._progress import progress_bar
     from gristmill.outputs import keep_outside
     from gristmill.pipeline import Project
 
+    memory.frugal()
     project = Project.open(corpus, store=store, card=card, recipe=recipe)
     for path in (json_path, report_path):
         if path is not None:

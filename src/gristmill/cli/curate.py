@@ -46,6 +46,7 @@ def command(
     Exact copies go, defects are set aside, idle starts are trimmed at keyframes. The recordings are not
     touched; the dataset appears whole at --out, or not at all.
     """
+    from gristmill import memory
     from gristmill.cli._progress import progress_bar
     from gristmill.errors import UsageError
     from gristmill.outputs import keep_outside
@@ -53,6 +54,7 @@ def command(
 
     if out is None and not dry_run:
         raise UsageError("say where the dataset goes with --out DIR, or see what would happen with --dry-run")
+    memory.frugal()
     project = Project.open(*corpora, store=store, card=card, recipe=recipe)
     if report_path is not None:
         keep_outside(report_path, project.folders)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pyarrow as pa
 
-from gristmill.check import Check
+from gristmill.check import Check, Column
 from gristmill.columns import cells_of, events_of, texts_of
 from gristmill.episode import Corpus, Digests
 from gristmill.inputs import Lanes, Parts, hexadecimal
@@ -30,16 +32,17 @@ def manifest_for(
         rows: rows of the corpus's table, ascending; None is all.
         name: the check's name, by default that of its file.
     """
-    # What the last check's columns took is given back first: they are large, and one check's are held at a time.
-    pa.default_memory_pool().release_unused()
     ledger = ledger_of(store, corpus)
     name = name or module_name(type(check))
     rows = np.arange(ledger.count) if rows is None else np.asarray(rows, np.int64)
     inputs, certain = ledger.inputs(Parts.of(check.reads))
-    wanted = ["unknown", "events", *(column.name for column in check.columns)]
     key = key_of(name, check)
-    stored = _columns(store.read(name, key, inputs[rows], wanted, valid=certain[rows]))
-    store.table(name, key).close()
+
+    def read(names: Sequence[str]) -> dict[str, pa.ChunkedArray]:
+        return _columns(store.read(name, key, inputs[rows], names, valid=certain[rows]))
+
+    narrow = [c.name for c in check.columns if c.per == "episode"]
+    stored = read(["unknown", "events", *narrow])
     widths = {"dim": len(corpus.facts.dims), "camera": len(ledger.cameras), "episode": 0}
     count = len(rows)
     found = stored.pop("found", None)
@@ -53,8 +56,14 @@ def manifest_for(
         ids=ledger.ids(rows),
         length=every.length[rows],
         tasks=[every.tasks[row] for row in rows.tolist()],
-        # Each stored column is let go as soon as its cells are made, so that memory holds the columns once.
-        cells={c.name: cells_of(c, stored.pop(c.name, None), count, widths[c.per]) for c in check.columns},
+        cells=_Cells(
+            {
+                c.name: cells_of(c, stored.pop(c.name, None), count, widths[c.per])
+                for c in check.columns
+                if c.name in narrow
+            },
+            {c.name: partial(_wide, read, c, count, widths[c.per]) for c in check.columns if c.name not in narrow},
+        ),
         measured=np.zeros(count, bool) if found is None else found.to_numpy(),
         unknown=[None] * count if unknown is None else texts_of(unknown),
         events=events_of(stored.pop("events", None)),
@@ -89,6 +98,39 @@ def _reasons(ledger: Ledger, part: str, rows: IntArray | None) -> dict[int, str]
 
 def _columns(table: pa.Table | None) -> dict[str, pa.ChunkedArray]:
     return {} if table is None else dict(zip(table.column_names, table.columns, strict=True))
+
+
+def _wide(
+    read: Callable[[Sequence[str]], dict[str, pa.ChunkedArray]], column: Column, count: int, width: int
+) -> np.ndarray:
+    return cells_of(column, read([column.name]).get(column.name), count, width)
+
+
+class _Cells(Mapping[str, np.ndarray]):
+    """Cells of a check's columns; lists over dimensions or cameras are read when asked for.
+
+    They are kept no longer than somebody holds them: one such column weighs more than all others together.
+    """
+
+    def __init__(self, narrow: Mapping[str, np.ndarray], wide: Mapping[str, Callable[[], np.ndarray]]) -> None:
+        self._narrow = narrow
+        self._wide = wide
+        self._held: WeakValueDictionary[str, np.ndarray] = WeakValueDictionary()
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name in self._narrow:
+            return self._narrow[name]
+        cells = self._held.get(name)
+        if cells is None:
+            cells = self._held[name] = self._wide[name]()
+        return cells
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._narrow
+        yield from self._wide
+
+    def __len__(self) -> int:
+        return len(self._narrow) + len(self._wide)
 
 
 class _Texts(Sequence[str]):

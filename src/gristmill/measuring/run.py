@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
-
+from gristmill import memory
 from gristmill.check import Check
 from gristmill.engine import local
 from gristmill.engine.measure import Measurer
@@ -51,7 +50,7 @@ def run_measures(
         StoreError: the store cannot be written; what was written before stays.
         KeyboardInterrupt: after Ctrl-C, when all that was finished has been written and no worker is left.
     """
-    pa.default_memory_pool().release_unused()  # opening a corpus reads large tables and keeps little of them
+    memory.release()  # opening a corpus reads large tables and keeps little of them
     ledger = ledger_of(store, corpus)
     found = find(store, corpus, checks, cameras=cameras, rows=rows)
     done = Counters()
@@ -60,7 +59,7 @@ def run_measures(
         _measure(store, corpus, ledger, found, jobs, progress, reopen or _reopening(corpus), done)
     store.finish(ledger.key, corpus.facts.root, ledger.state(_combinations(store, ledger, checks)), found.keys)
     store.compact()
-    pa.default_memory_pool().release_unused()
+    memory.release()
     return done
 
 

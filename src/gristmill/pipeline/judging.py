@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gristmill import measuring
+from gristmill import measuring, memory
 from gristmill.audit import Audit, NotChecked
 from gristmill.episode import Corpus
 from gristmill.finding import Finding, Kind
@@ -36,7 +36,7 @@ def judge(store: Store, corpus: Corpus, recipe: Recipe, rows: np.ndarray, camera
     """
     table = corpus.table
     index = table.index[rows]
-    ids = [measuring.episode_id(corpus.facts.key, i) for i in index.tolist()]
+    ids = measuring.ledger_of(store, corpus).ids(rows)
     findings: list[Finding] = []
     not_checked: list[NotChecked] = []
     metrics: dict[str, np.ndarray] = {}
@@ -46,6 +46,8 @@ def judge(store: Store, corpus: Corpus, recipe: Recipe, rows: np.ndarray, camera
         findings.extend(check.judge(manifest))
         not_checked.extend(_gaps(name, check, manifest, unreadable, cameras))
         metrics |= _metrics(name, check, manifest)
+        del manifest
+        memory.release()
     not_checked.extend(NotChecked("no check", f"channel {k}", why) for k, why in sorted(corpus.facts.unread.items()))
     findings.extend(_unreadable(unreadable, findings, index))
     waived = _waivers(store, corpus, rows, ids)
