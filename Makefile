@@ -37,7 +37,12 @@ check: $(BIN)/.dev
 interop: $(BIN)/.dev
 	tests/interop/run
 
-bench: bench-audit bench-detect bench-export
+bench: $(BIN)/.dev
+	mkdir -p bench-out
+	$(BIN)/python benchmarks/bench_audit.py | tee bench-out/audit.log
+	$(BIN)/python benchmarks/bench_export.py | tee bench-out/export.log
+	$(BIN)/python benchmarks/bench_detect.py | tee bench-out/detect.log
+	$(BIN)/python benchmarks/write_performance.py bench-out
 
 bench-audit: $(BIN)/.dev
 	$(BIN)/python benchmarks/bench_audit.py
