@@ -16,9 +16,6 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-import bench_cameras
-
-import bench_lowdim
 from corpora import smooth_corpus
 from processes import Cost, machine, run
 
