@@ -86,7 +86,7 @@ def unchanged(work: Path, runs: int) -> dict[str, float]:
     audit(corpus, store, fresh=True)
     again = [audit(corpus, store) for _ in range(runs)]
     recipe = work / "recipe.toml"
-    recipe.write_text("[checks.jitter]\nwindow_share = 0.2\n")
+    recipe.write_text("[checks.jitter]\nmax_outside = 0.02\n")
     threshold = audit(corpus, store, "--recipe", str(recipe))
     # The same recordings under another name, and a hundred more.
     more = audit(grown, store)

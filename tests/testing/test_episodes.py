@@ -10,7 +10,7 @@ from gristmill.testing import ArrayCamera, facts_of, hostile_episodes, make_epis
 def test_channels_keep_dtype_names_and_times():
     state = np.arange(8, dtype=np.int16).reshape(4, 2)
     e = make_episode(state=state, action=np.zeros(4), names=("pan", "lift"), rate_hz=10, index=7)
-    assert e.id == "made/7"
+    assert e.id == "made/000007"
     assert list(e.channels) == ["observation.state", "action"]
     assert e.channels["observation.state"].values.dtype == np.int16
     assert e.channels["action"].values.shape == (4, 1)
