@@ -70,6 +70,11 @@ def activity_of(episode: Episode, rows: IntArray) -> FloatArray | None:
     return activity[np.clip(rows - 1, 0, len(activity) - 1)]
 
 
+def quantile(values: FloatArray, share: float) -> float:
+    """The value (t > 0) below which a share of the values lies: an order statistic, many times faster than NumPy's."""
+    return float(np.sort(values)[round(share * (len(values) - 1))])
+
+
 def smoothed(values: FloatArray, width: int) -> FloatArray:
     """Moving mean (t,) over `width` frames, shorter at the ends."""
     if width <= 1 or len(values) < 2:

@@ -1,13 +1,12 @@
 """What every camera check reads: one small row of measurements a frame, taken in a single pass over the luma.
 
-The work is done on blocks of frames in NumPy, in memory that is allocated once a camera. Large frames are
-measured on every second pixel of every second row. That costs about a tenth of decoding. A compiled kernel
-would halve it again, but its import and compilation in every process cost more than that saves.
+The work is done on blocks of frames in NumPy, in memory that is allocated once a camera. Frames above 64 x 64
+pixels are thinned out to at least as many. That costs about a tenth of decoding. A compiled kernel would halve
+it again, but its import and compilation in every process cost more than that saves.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -22,10 +21,11 @@ from gristmill.types import FloatArray, IntArray, Luma, TimesS
 
 VERSION = 1  # raise it when a measurement below changes its value
 
-# Frames of more pixels are measured at half resolution. 64 to 160 pixel frames have no detail to spare.
-_FULL_RESOLUTION_PIXELS = 160 * 160
+# Every n-th pixel of every n-th row is measured: n as large as leaves so many pixels, and at most 4.
+_LEAST_PIXELS = 64 * 64
+_COARSEST = 4
 # A block of frames should stay in the processor's second-level cache.
-_BLOCK_BYTES = 1 << 20
+_BLOCK_BYTES = 2 << 20
 # Levels that count as dark and bright, of 255.
 _DARK, _BRIGHT = 16, 250
 _GRID = 8  # blocks a side for `diff_peak`
@@ -46,9 +46,9 @@ class CameraTraces:
     bright: FloatArray  # (t,) share of pixels at 250 or above
     diff: FloatArray  # (t,) mean absolute difference to the frame before; the first is NaN
     diff_peak: FloatArray  # (t,) the same in that block of an 8 x 8 grid where it is largest
-    sharp: FloatArray  # (t,) variance of the Laplacian (Pech-Pacheco et al., ICPR 2000) on evenly spread rows
+    sharp: FloatArray  # (t,) variance of the Laplacian (Pech-Pacheco et al., ICPR 2000)
     phash: IntArray  # (t,) uint64: which of 8 x 9 blocks is brighter than the one to its left
-    stride: int = 1  # 2 when measured at half resolution
+    stride: int = 1  # n: every n-th pixel of every n-th row was measured
     lost: int = 0  # packets that gave no frame
 
     def __len__(self) -> int:
@@ -113,8 +113,7 @@ class _Kernel:
         pixels = memory.load(luma)
         step = memory.sampling
         sample = np.ascontiguousarray(pixels[:, ::step, ::step])
-        for frame, counts in zip(sample, self._counts[at], strict=True):
-            counts[:] = np.bincount(frame.reshape(-1), minlength=256)
+        self._counts[at] = level_counts(sample)
         self._rows[:2, at] = memory.differences(n)
         self._rows[2, at] = memory.laplacian_variance(n)
         self._phash[at] = difference_hash(sample)
@@ -132,11 +131,12 @@ class _Kernel:
         below = np.cumsum(counts, axis=1)
         total = below[:, -1:]
         share = counts.astype(np.float32) / np.maximum(total, 1).astype(np.float32)
-        mean = share @ levels
+        # Not by matrix products: for this little work, threads of the linear algebra library cost more than they do.
+        mean, power = (np.einsum("ij,j->i", share, x) for x in (levels, levels**2))
         return CameraTraces(
             times_s=times_s[:n],
             mean=mean,
-            std=np.sqrt(np.maximum(share @ levels**2 - mean**2, 0)),
+            std=np.sqrt(np.maximum(power - mean**2, 0)),
             p02=levels[(50 * below < total).sum(axis=1)],
             p98=levels[(50 * below < 49 * total).sum(axis=1)],
             dark=share[:, levels <= _DARK].sum(axis=1),
@@ -151,63 +151,67 @@ class _Kernel:
 
 
 class _Memory:
-    """The block of frames at work, one frame before it and room for intermediate results, all int16 (n, h, w)."""
+    """The frames at work and one before them, thinned out, with room for intermediate results; all int16."""
 
     def __init__(self, chunk: int, height: int, width: int) -> None:
-        self.stride = 2 if height * width > _FULL_RESOLUTION_PIXELS else 1
-        if self.stride == 2:
-            height, width = (height + 1) // 2, width // 2
+        self.stride = min(_COARSEST, max(1, math.isqrt(height * width // _LEAST_PIXELS)))
+        height, width = -(-height // self.stride), -(-width // self.stride)
         self.sampling = max(1, math.ceil(math.sqrt(height * width / _SAMPLED_PIXELS)))
         self._frames = np.zeros((chunk + 1, height, width), np.int16)
-        self._change = np.empty((chunk, len(range(0, height, self.stride)), width), np.int16)
-        rows = len(range(0, height - 2, 2 * self.stride))
-        self._curve = np.empty((2, chunk, rows, max(0, width - 2)), np.int16)
-        self._square = np.empty(self._curve.shape[1:], np.float32)
+        self._change = np.empty((chunk, height, width), np.int16)
+        inner = max(0, height - 2) * width
+        self._curve = np.empty((2, chunk, inner), np.int16)
+        self._square = np.empty((chunk, inner), np.float32)
         self._used = 0
 
     def load(self, luma: Luma) -> np.ndarray:
-        """The block as int16 (n, h, w), at half resolution if the frames are large; the frame before it is kept."""
+        """The block (n, h, w), thinned out; the last frame of the block before stays in front of it."""
         self._frames[0] = self._frames[self._used]
         self._used = len(luma)
         block = self._frames[1 : 1 + len(luma)]
-        if self.stride == 1:
-            block[...] = luma
-            return block
-        # Pairs of pixels are masked as one number: many times faster than picking every second byte.
-        pairs = luma[:, ::2, : luma.shape[2] // 2 * 2].view("<u2")
-        np.bitwise_and(pairs, 0xFF, out=block.view(np.uint16))
+        block[...] = luma[:, :: self.stride, :: self.stride]
         return block
 
     def differences(self, n: int) -> FloatArray:
         """(2, n): mean absolute difference to the frame before, of the whole frame and of its busiest block."""
         change = self._change[:n]
-        step = self.stride
-        np.subtract(self._frames[1 : n + 1, ::step], self._frames[:n, ::step], out=change)
+        np.subtract(self._frames[1 : n + 1], self._frames[:n], out=change)
         np.abs(change, out=change)
         sums, areas = block_sums(change, _GRID, _GRID)
         whole = sums.sum(axis=(1, 2)) / max(1, change[0].size)
         return np.stack([whole, (sums / areas).max(axis=(1, 2))])
 
     def laplacian_variance(self, n: int) -> FloatArray:
-        """Variance (n,) of the four-neighbour Laplacian on evenly spread rows."""
-        curve, middle = self._curve[:, :n]
-        if not curve.size:
+        """Variance (n,) of the four-neighbour Laplacian over all pixels that have four neighbours."""
+        _, height, width = self._frames.shape
+        if height < 3 or width < 3:
             return np.zeros(n)
-        frames, step = self._frames[1 : n + 1], 2 * self.stride
-        above, centre, under = frames[:, :-2:step], frames[:, 1:-1:step], frames[:, 2::step]
-        np.add(above[:, :, 1:-1], under[:, :, 1:-1], out=curve)
-        np.add(curve, centre[:, :, :-2], out=curve)
-        np.add(curve, centre[:, :, 2:], out=curve)
-        np.multiply(centre[:, :, 1:-1], np.int16(4), out=middle)
+        # Rows are laid end to end, so that every step runs along one stretch of memory; what is taken across
+        # the end of a row is struck out again.
+        flat = self._frames[1 : n + 1].reshape(n, -1)
+        curve, middle = self._curve[:, :n]
+        np.add(flat[:, : -2 * width], flat[:, 2 * width :], out=curve)
+        np.add(curve, flat[:, width - 1 : -width - 1], out=curve)
+        np.add(curve, flat[:, width + 1 : flat.shape[1] - width + 1], out=curve)
+        np.multiply(flat[:, width:-width], np.int16(4), out=middle)
         np.subtract(curve, middle, out=curve)
+        curve.reshape(n, height - 2, width)[:, :, :: width - 1] = 0
         square = self._square[:n]
         square[...] = curve
-        square = square.reshape(n, -1)
-        return np.einsum("ij,ij->i", square, square) / square.shape[1] - square.mean(axis=1) ** 2
+        count = (height - 2) * (width - 2)
+        return np.einsum("ij,ij->i", square, square) / count - (square.sum(axis=1) / count) ** 2
+
+
+def level_counts(pixels: np.ndarray) -> IntArray:
+    """(n, 256) number of pixels of each level in int16 frames (n, h, w)."""
+    own = pixels.reshape(len(pixels), -1) + 256 * np.arange(len(pixels))[:, None]
+    return np.bincount(own.reshape(-1), minlength=256 * len(pixels)).reshape(-1, 256)
 
 
 def difference_hash(pixels: np.ndarray) -> IntArray:
     """64-bit hashes (n,) of int16 frames (n, h, w) from 8 x 9 block means; similar frames differ in few bits."""
+    if pixels.shape[1] < 8 or pixels.shape[2] < 9:
+        return np.zeros(len(pixels), np.uint64)
     sums, areas = block_sums(pixels, 8, 9)
     means = sums / areas
     bits = means[:, :, 1:] > means[:, :, :-1]
@@ -217,20 +221,23 @@ def difference_hash(pixels: np.ndarray) -> IntArray:
 def block_sums(pixels: np.ndarray, rows: int, columns: int) -> tuple[IntArray, IntArray]:
     """Sums (n, rows, columns) over a grid of blocks of int16 frames (n, h, w), and the blocks' sizes in pixels.
 
-    Levels are 0..255. Frames smaller than the grid use some of their lines in several blocks.
+    Levels are 0..255. Blocks are of one size, but for the last row and column, which take what is left over.
+    Frames smaller than the grid have as many blocks as lines.
     """
-    at_y, at_x = _edges(pixels.shape[1], rows), _edges(pixels.shape[2], columns)
-    tallest = max(b - a for a, b in at_y)
+    n, height, width = pixels.shape
+    rows, columns = min(rows, height), min(columns, width)
+    tall, wide = height // rows, width // columns
     # Over rows first, since that runs along whole lines of memory; 128 lines of 255 still fit into 16 bits.
-    bands = np.empty((len(pixels), rows, pixels.shape[2]), np.int16 if tallest <= 128 else np.int32)
-    for i, (a, b) in enumerate(at_y):
-        np.add.reduce(pixels[:, a:b], axis=1, dtype=bands.dtype, out=bands[:, i])
-    sums = np.add.reduceat(bands, [a for a, _ in at_x], axis=2, dtype=np.int32)
-    heights, widths = (np.array([b - a for a, b in at]) for at in (at_y, at_x))
+    dtype = np.int16 if height - tall * (rows - 1) <= 128 else np.int32
+    bands = np.add.reduce(pixels[:, : tall * rows].reshape(n, rows, tall, width), axis=2, dtype=dtype)
+    if height > tall * rows:
+        bands[:, -1] += np.add.reduce(pixels[:, tall * rows :], axis=1, dtype=dtype)
+    sums = np.add.reduceat(bands, _starts(wide, columns), axis=2, dtype=np.int32)
+    heights, widths = np.full(rows, tall), np.full(columns, wide)
+    heights[-1], widths[-1] = height - tall * (rows - 1), width - wide * (columns - 1)
     return sums, heights[:, None] * widths
 
 
 @lru_cache(maxsize=64)
-def _edges(size: int, parts: int) -> tuple[tuple[int, int], ...]:
-    at = [size * i // parts for i in range(parts + 1)]
-    return tuple((min(a, size - 1), max(b, min(a, size - 1) + 1)) for a, b in itertools.pairwise(at))
+def _starts(size: int, parts: int) -> list[int]:
+    return [size * i for i in range(parts)]

@@ -12,7 +12,17 @@ from gristmill import robust
 from gristmill.check import Column, Measured, Reads, measuring
 from gristmill.episode import Episode
 from gristmill.finding import Event, Finding, Kind
-from gristmill.footage import blank, by_camera, camera_of, nested_runs, per_camera, smoothed, span_s, traces_of
+from gristmill.footage import (
+    blank,
+    by_camera,
+    camera_of,
+    nested_runs,
+    per_camera,
+    quantile,
+    smoothed,
+    span_s,
+    traces_of,
+)
 from gristmill.grouping import strongest
 from gristmill.manifest import Manifest, finding
 from gristmill.traces import CameraTraces
@@ -62,8 +72,8 @@ class Blur:
             shown = np.isfinite(level)
             if not shown.any() or not level[shown].any():
                 continue
-            sharp[key] = float(np.quantile(level[shown], 0.9))
-            soft[key] = float(np.quantile(level[shown], 0.05))
+            sharp[key] = quantile(level[shown], 0.9)
+            soft[key] = quantile(level[shown], 0.05)
             # Codecs draw every other frame softer: the mean over a few frames decides.
             filled = smoothed(np.where(shown, level, sharp[key]), max(1, round(0.1 * episode.rate_hz)))
             octaves = np.log2(sharp[key] / np.maximum(filled, _LEAST_SHARPNESS))

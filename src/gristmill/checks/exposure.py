@@ -12,7 +12,17 @@ from gristmill import robust
 from gristmill.check import Column, Measured, Reads, measuring
 from gristmill.episode import Episode
 from gristmill.finding import Event, Finding, Kind
-from gristmill.footage import blank, by_camera, camera_of, nested_runs, per_camera, smoothed, span_s, traces_of
+from gristmill.footage import (
+    blank,
+    by_camera,
+    camera_of,
+    nested_runs,
+    per_camera,
+    quantile,
+    smoothed,
+    span_s,
+    traces_of,
+)
 from gristmill.grouping import strongest
 from gristmill.manifest import Manifest, finding
 from gristmill.types import FloatArray
@@ -61,8 +71,8 @@ class Exposure:
                 continue
             for name, share in ((_WHITE, traces.bright), (_BLACK, traces.dark)):
                 share = np.where(shown, np.nan_to_num(share), 0.0)
-                low, high = np.quantile(share[shown], (0.05, 0.95))
-                columns[f"{name}_low"][key], columns[f"{name}_high"][key] = float(low), float(high)
+                low, high = quantile(share[shown], 0.05), quantile(share[shown], 0.95)
+                columns[f"{name}_low"][key], columns[f"{name}_high"][key] = low, high
                 smooth = np.where(shown, smoothed(share, max(1, round(0.1 * episode.rate_hz))), 0.0)
                 shortest = max(2, round(self.at_least_s * episode.rate_hz))
                 for start, stop, least in nested_runs(smooth, [low + step for step in _STEPS], shortest):

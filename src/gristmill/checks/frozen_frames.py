@@ -12,7 +12,7 @@ from gristmill import robust
 from gristmill.check import Column, Measured, Reads, measuring
 from gristmill.episode import Episode
 from gristmill.finding import Event, Finding, Kind
-from gristmill.footage import activity_of, blank, by_camera, camera_of, per_camera, rows_of, span_s, traces_of
+from gristmill.footage import activity_of, blank, by_camera, camera_of, per_camera, quantile, rows_of, span_s, traces_of
 from gristmill.grouping import strongest
 from gristmill.manifest import Manifest, finding
 from gristmill.runs import runs_of
@@ -68,7 +68,7 @@ class FrozenFrames:
             if activity is None:
                 unknown = unknown or "the robot's motion is not recorded"
                 continue
-            usual = float(np.quantile(activity, 0.75))
+            usual = quantile(activity, 0.75)
             still = np.zeros(len(traces), bool)
             for start, stop in self._runs(traces, same, episode.rate_hz):
                 still[start:stop] = True

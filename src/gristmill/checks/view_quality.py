@@ -12,7 +12,7 @@ from gristmill import robust
 from gristmill.check import Column, Measured, Reads
 from gristmill.episode import Episode
 from gristmill.finding import Finding, Kind
-from gristmill.footage import blank, per_camera, traces_of
+from gristmill.footage import blank, per_camera, quantile, traces_of
 from gristmill.manifest import Manifest, finding
 from gristmill.types import FloatArray
 
@@ -76,9 +76,9 @@ class ViewQuality:
             if not shown.any():
                 continue
             level, contrast = traces.mean[shown], traces.std[shown]
-            values["darkest"][key], values["brightest"][key] = np.quantile(level, (0.1, 0.9)).tolist()
-            values["contrast"][key] = float(np.quantile(contrast, 0.9))
-            values["grain"][key] = float(np.quantile(traces.sharp[shown] / np.maximum(contrast, 1.0), 0.1))
+            values["darkest"][key], values["brightest"][key] = quantile(level, 0.1), quantile(level, 0.9)
+            values["contrast"][key] = quantile(contrast, 0.9)
+            values["grain"][key] = quantile(traces.sharp[shown] / np.maximum(contrast, 1.0), 0.1)
         return Measured({name: per_camera(episode, cells) for name, cells in values.items()}, unknown=unknown)
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:

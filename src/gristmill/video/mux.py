@@ -15,10 +15,9 @@ from av.container import OutputContainer
 from av.error import FFmpegError
 from av.video.stream import VideoStream
 
-from gristmill.digest import packets_digest
 from gristmill.errors import VideoError
 from gristmill.types import IntArray
-from gristmill.video.packets import CONTENT_HASH_BYTES, FileIndex, index_file, open_video, payloads
+from gristmill.video.packets import CONTENT_HASH_BYTES, FileIndex, digest_of, index_file, open_video, payloads
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def copy_packets(out: Path, parts: Sequence[Part], rate_hz: float) -> Copied:
                 if len(hashes) != part.stop - part.first:
                     raise VideoError(f"{part.path}: changed while it was copied; run again")
                 starts.append(clock.seconds(done))
-                digests.append(packets_digest(hashes))
+                digests.append(digest_of(b"".join(hashes)))
                 done += len(hashes)
     except (FFmpegError, OSError) as error:
         out.unlink(missing_ok=True)

@@ -131,9 +131,14 @@ class FileIndex:
             sizes=self.sizes[order],
             keyframe=self.keyframe[order],
             hashes=np.ascontiguousarray(content[:, :8]).view(np.uint64).reshape(-1),
-            digest=packets_digest(row.tobytes() for row in self.content[in_decode_order]),
+            digest=digest_of(self.content[in_decode_order].tobytes()),
             full_range=self.full_range,
         )
+
+
+def digest_of(hashes: bytes) -> str:
+    """Digest of packets from their content hashes, joined in decode order."""
+    return packets_digest([hashes])
 
 
 def demux(
