@@ -213,7 +213,7 @@ class Store:
     # -- housekeeping ------------------------------------------------------------------------------
 
     def compact(self, *, everything: bool = False) -> int:
-        """Merge what many small commits left in the tables written to since opening, or in all; how many were merged."""
+        """Merge what many small commits left in the tables written to, or in all tables; how many were merged."""
         tables = list(self.stages()) if everything else [self.table(*name) for name in sorted(self._touched)]
         due = [t for t in (*tables, self.digest_table) if t.fragments > (1 if everything else FRAGMENTS_MAX)]
         for table in due:
