@@ -68,6 +68,12 @@ def test_a_gap_in_the_middle():
     assert found.spans_s == ((1.5, 2.0),)
 
 
+def test_a_boundless_promise_costs_no_memory():
+    camera = Stub(np.arange(FRAMES) / 30, frames=10**15)
+    (found,) = judge(CameraFrames(), [reaching(0, frames=FRAMES, cameras={FRONT: camera})])
+    assert found.measured == 10**15 - FRAMES
+
+
 def test_jittering_times_are_not_missing():
     rng = np.random.default_rng(0)
     times_s = (np.arange(FRAMES) + rng.uniform(-0.4, 0.4, FRAMES)) / 30

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -72,6 +74,12 @@ def test_a_late_state_is_not_a_late_view():
     episodes = [visible(i) for i in range(12)]
     episodes[3] = visible(3, shift=9)
     assert judge(ViewSync(), episodes) == []
+
+
+def test_frames_far_apart_are_not_judged():
+    sparse = {key: replace(t, times_s=t.times_s * 1e6) for key, t in ((k, filmed(0).traces(k)) for k in (FRONT, WRIST))}
+    manifest = manifest_of(ViewSync(), [filmed(0, traces=sparse)])
+    assert manifest.unknown[0] == "most frames are missing"
 
 
 def test_short_episodes_are_not_judged():

@@ -15,7 +15,6 @@ from gristmill.finding import Event, Finding, Kind
 from gristmill.footage import by_camera, per_camera
 from gristmill.grouping import Group, strongest
 from gristmill.manifest import Manifest, finding
-from gristmill.runs import runs_of
 from gristmill.video.packets import Packets
 
 _END, _GAP, _UNREADABLE = "end", "gap", "unreadable"
@@ -60,12 +59,12 @@ class CameraFrames:
             except VideoError as error:
                 events.append(_event(key, 0, camera.frames, episode.rate_hz, f"{_UNREADABLE}: {error}"))
                 continue
-            absent = _absent(packets, camera.frames, episode.rate_hz)
-            missing[key] = int(absent.sum())
+            gaps = _gaps(packets, camera.frames, episode.rate_hz)
+            missing[key] = sum(stop - start for start, stop in gaps)
             surplus[key] = packets.surplus
             if len(packets) > 2:
                 pace[key] = float(np.median(np.diff(packets.times_s)) * episode.rate_hz)
-            for start, stop in runs_of(absent):
+            for start, stop in gaps:
                 where = _END if stop == camera.frames else _GAP
                 events.append(_event(key, start, stop, episode.rate_hz, where))
         values = {"missing": missing, "surplus": surplus, "pace": pace}
@@ -147,11 +146,12 @@ class CameraFrames:
         )
 
 
-def _absent(packets: Packets, frames: int, rate_hz: float) -> np.ndarray:
-    absent = np.ones(frames, bool)
-    number = np.rint(packets.times_s * rate_hz).astype(np.intp)
-    absent[number[(number >= 0) & (number < frames)]] = False
-    return absent
+def _gaps(packets: Packets, frames: int, rate_hz: float) -> list[tuple[int, int]]:
+    """(start, stop) of every stretch of promised frames without a packet; a false promise costs no memory."""
+    number = np.unique(np.rint(packets.times_s * rate_hz).astype(np.int64))
+    edges = np.concatenate([[-1], number[(number >= 0) & (number < frames)], [frames]])
+    wide = np.flatnonzero(np.diff(edges) > 1)
+    return list(zip((edges[wide] + 1).tolist(), edges[wide + 1].tolist(), strict=True))
 
 
 def _event(camera: str, start: int, stop: int, rate_hz: float, detail: str) -> Event:

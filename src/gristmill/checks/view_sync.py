@@ -22,6 +22,7 @@ from gristmill.types import FloatArray
 _CODING_LEVELS = 0.1
 _STILL_ACTIVITY = 0.003  # whole motions a second
 _NEARLY = 0.75
+_SPARSEST = 4  # rows a frame
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +76,8 @@ class ViewSync:
         count = 1 + min(int(r.max()) for r in rows.values())
         if count < 4 * reach:
             return Measured(unknown=f"shorter than {4 * self.max_delay_s:g} s")
+        if count > _SPARSEST * min(map(len, found.values())):
+            return Measured(unknown="most frames are missing")
         slow = max(2, round(self.slow_s * episode.rate_hz))
         views = {key: _bands(_log_change(found[key], rows[key], count, width), slow) for key in found}
         activity = activity_of(episode, np.arange(count))
