@@ -47,11 +47,24 @@ def test_a_redrawn_keyframe_does_not_split_the_span():
     assert found.spans_s == ((1.0, 2.0),)
 
 
-def test_a_recorder_that_repeats_every_frame_twice_is_not_frozen():
-    def thirds(luma):
-        return luma[np.arange(len(luma)) // 3 * 3]
+def test_neither_do_two_redrawn_keyframes_close_together():
+    def redrawn(luma):
+        luma = freeze(30, 60)(luma)
+        noise = np.random.default_rng(3).integers(-3, 4, (2, *luma[45].shape))
+        luma[44:60] = np.clip(luma[44] + noise[0], 0, 255)
+        luma[46:60] = np.clip(luma[46] + noise[1], 0, 255)
+        return luma
 
-    assert judge(FrozenFrames(), [filmed(i, spoil={FRONT: thirds}) for i in range(5)]) == []
+    (found,) = judge(FrozenFrames(), corpus(spoil={FRONT: redrawn}))
+    assert found.spans_s == ((1.0, 2.0),)
+
+
+@pytest.mark.parametrize("repeats", [2, 3, 4, 6])
+def test_a_slow_camera_is_not_frozen(repeats):
+    def slow(luma):
+        return luma[np.arange(len(luma)) // repeats * repeats]
+
+    assert judge(FrozenFrames(), [filmed(i, spoil={FRONT: slow}) for i in range(5)]) == []
 
 
 def test_a_still_robot_before_a_still_camera_is_no_fault():

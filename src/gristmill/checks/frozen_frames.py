@@ -19,11 +19,12 @@ from gristmill.runs import runs_of
 from gristmill.traces import CameraTraces
 from gristmill.types import Mask
 
-# A keyframe of a still picture is coded afresh: its noise changes, its mean and contrast hardly do. Encoders
-# place few of them; a slow camera, which repeats each frame a few times, changes more often.
-_AROUND = 4  # equal frames on either side
+# A keyframe of a still picture is coded afresh: its noise changes, its mean and contrast hardly do. Encoders do
+# that once in a while; a slow camera, which repeats each frame a few times, changes more often.
+_AROUND = 4  # frames on either side; all of them but one equal the one before
 _CODING = 0.5  # grey levels
-_MOSTLY = 0.9  # of a run's frames equal the one before
+_MOSTLY = 0.8  # of a run's frames equal the one before
+_UNBROKEN_S = 0.3  # that a run holds without any change; a slow camera holds no picture for so long
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,14 +130,15 @@ class FrozenFrames:
 
     def _runs(self, traces: CameraTraces, same: Mask, rate_hz: float) -> list[tuple[int, int]]:
         """Runs of equal frames, also across single frames that only the encoder drew anew."""
-        shortest = max(2, round(self.at_least_s * rate_hz))
+        shortest, held = max(2, round(self.at_least_s * rate_hz)), max(2, round(_UNBROKEN_S * rate_hz))
         whole = same | _redrawn(traces, same)
         runs = []
         for start, stop in runs_of(whole, shortest):
-            if same[start:stop].mean() >= _MOSTLY:
+            part = same[start:stop]
+            if part.all() or (runs_of(part, held) and part.mean() >= _MOSTLY):
                 runs.append((start, stop))
             else:
-                runs += [(start + a, start + b) for a, b in runs_of(same[start:stop], shortest)]
+                runs += [(start + a, start + b) for a, b in runs_of(part, shortest)]
         return runs
 
 
@@ -145,8 +147,8 @@ def _redrawn(traces: CameraTraces, same: Mask) -> Mask:
     redrawn = np.zeros(len(same), bool)
     if len(same) <= 2 * _AROUND:
         return redrawn
-    around = np.convolve(same, np.ones(2 * _AROUND + 1), "valid") == 2 * _AROUND
-    redrawn[_AROUND:-_AROUND] = around & ~same[_AROUND:-_AROUND]
+    around = np.convolve(same, np.ones(2 * _AROUND + 1), "valid")
+    redrawn[_AROUND:-_AROUND] = (around >= 2 * _AROUND - 1) & ~same[_AROUND:-_AROUND]
     for values in (traces.mean, traces.std):
         redrawn[1:] &= np.abs(np.diff(values)) <= _CODING
     return redrawn
