@@ -8,7 +8,7 @@ it again, but its import and compilation in every process cost more than that sa
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any
@@ -17,15 +17,16 @@ import numpy as np
 
 from gristmill.episode import Camera
 from gristmill.errors import VideoError
-from gristmill.types import FloatArray, IntArray, Luma, TimesS
+from gristmill.types import FloatArray, IntArray, TimesS
 
 VERSION = 1  # raise it when a measurement below changes its value
 
 # Every n-th pixel of every n-th row is measured: n as large as leaves so many pixels, and at most 4.
 _LEAST_PIXELS = 64 * 64
 _COARSEST = 4
-# A block of frames should stay in the processor's second-level cache.
-_BLOCK_BYTES = 2 << 20
+# Frames are measured in blocks of so many pixels, which fit into a processor's second-level cache.
+_BLOCK_PIXELS = 1 << 17
+_MOST_FRAMES = 64
 # Levels that count as dark and bright, of 255.
 _DARK, _BRIGHT = 16, 250
 _GRID = 8  # blocks a side for `diff_peak`
@@ -64,17 +65,21 @@ def trace(camera: Camera) -> CameraTraces:
         VideoError: the file is missing or cannot be opened.
     """
     packets = camera.packets()
-    pixels = (camera.info.height or 480) * (camera.info.width or 640)
-    chunk = max(1, min(64, _BLOCK_BYTES // max(1, pixels)))
-    kernel = _Kernel(len(packets), chunk, full_range=packets.full_range)
+    kernel = _Kernel(len(packets), full_range=packets.full_range)
     try:
-        for block in camera.luma(chunk=chunk):
-            kernel.add(block)
+        for plane in _planes(camera):
+            kernel.add(plane)
     except VideoError:
         # The packets were readable, so the frames up to here are real; `lost` reports the others.
         if not len(packets):
             raise
     return kernel.result(packets.times_s)
+
+
+def _planes(camera: Camera) -> Iterator[np.ndarray]:
+    """Frames (h, w) one by one, without a copy where the camera can do so."""
+    planes = getattr(camera, "planes", None)
+    return planes() if planes else (frame for block in camera.luma() for frame in block)
 
 
 def to_arrays(traces: CameraTraces) -> dict[str, np.ndarray]:
@@ -91,35 +96,42 @@ def from_arrays(arrays: Mapping[str, np.ndarray]) -> CameraTraces:
 
 
 class _Kernel:
-    """Measures blocks of frames in order; keeps the last frame for the next block's first difference."""
+    """Collects frames in order and measures them a block at a time."""
 
-    def __init__(self, frames: int, chunk: int, *, full_range: bool) -> None:
+    def __init__(self, frames: int, *, full_range: bool) -> None:
         self._rows = np.empty((3, frames), np.float32)
         self._counts = np.zeros((frames, 256), np.int32)
         self._phash = np.zeros(frames, np.uint64)
         self._frames = frames
-        self._chunk = chunk
         self._done = 0
         self._memory: _Memory | None = None
         self._full_range = full_range
 
-    def add(self, luma: Luma) -> None:
-        """Measure a block (n, h, w), n at most `chunk`."""
-        luma = luma[: self._frames - self._done]
+    def add(self, plane: np.ndarray) -> None:
+        """Take a frame (h, w)."""
         if self._memory is None:
-            self._memory = _Memory(self._chunk, luma.shape[1], luma.shape[2])
-        memory, n = self._memory, len(luma)
-        at = slice(self._done, self._done + n)
-        pixels = memory.load(luma)
-        step = memory.sampling
-        sample = np.ascontiguousarray(pixels[:, ::step, ::step])
+            self._memory = _Memory(*plane.shape)
+        if self._done + self._memory.waiting == self._frames:
+            return
+        self._memory.add(plane)
+        if self._memory.full:
+            self._measure()
+
+    def _measure(self) -> None:
+        memory = self._memory
+        if memory is None or not memory.waiting:
+            return
+        at = slice(self._done, self._done + memory.waiting)
+        sample = memory.sample()
         self._counts[at] = level_counts(sample)
-        self._rows[:2, at] = memory.differences(n)
-        self._rows[2, at] = memory.laplacian_variance(n)
+        self._rows[:2, at] = memory.differences()
+        self._rows[2, at] = memory.laplacian_variance()
         self._phash[at] = difference_hash(sample)
-        self._done += n
+        self._done = at.stop
+        memory.next_block()
 
     def result(self, times_s: TimesS) -> CameraTraces:
+        self._measure()
         n = self._done
         diff, peak, sharp = self._rows[:, :n]
         diff[:1] = peak[:1] = np.nan  # there is no frame before the first
@@ -151,29 +163,41 @@ class _Kernel:
 
 
 class _Memory:
-    """The frames at work and one before them, thinned out, with room for intermediate results; all int16."""
+    """A block of frames and one before them, thinned out, with room for intermediate results; all int16."""
 
-    def __init__(self, chunk: int, height: int, width: int) -> None:
+    def __init__(self, height: int, width: int) -> None:
         self.stride = min(_COARSEST, max(1, math.isqrt(height * width // _LEAST_PIXELS)))
         height, width = -(-height // self.stride), -(-width // self.stride)
-        self.sampling = max(1, math.ceil(math.sqrt(height * width / _SAMPLED_PIXELS)))
+        chunk = min(_MOST_FRAMES, max(1, _BLOCK_PIXELS // max(1, height * width)))
+        self._step = max(1, math.ceil(math.sqrt(height * width / _SAMPLED_PIXELS)))
         self._frames = np.zeros((chunk + 1, height, width), np.int16)
         self._change = np.empty((chunk, height, width), np.int16)
         inner = max(0, height - 2) * width
         self._curve = np.empty((2, chunk, inner), np.int16)
         self._square = np.empty((chunk, inner), np.float32)
-        self._used = 0
+        self.waiting = 0  # frames not measured yet
 
-    def load(self, luma: Luma) -> np.ndarray:
-        """The block (n, h, w), thinned out; the last frame of the block before stays in front of it."""
-        self._frames[0] = self._frames[self._used]
-        self._used = len(luma)
-        block = self._frames[1 : 1 + len(luma)]
-        block[...] = luma[:, :: self.stride, :: self.stride]
-        return block
+    @property
+    def full(self) -> bool:
+        return self.waiting == len(self._change)
 
-    def differences(self, n: int) -> FloatArray:
+    def add(self, plane: np.ndarray) -> None:
+        """Take a frame, thinned out."""
+        self.waiting += 1
+        self._frames[self.waiting] = plane[:: self.stride, :: self.stride]
+
+    def next_block(self) -> None:
+        """Begin anew; the last frame stays in front."""
+        self._frames[0] = self._frames[self.waiting]
+        self.waiting = 0
+
+    def sample(self) -> np.ndarray:
+        """(n, h, w) some pixels of each frame, spread evenly."""
+        return np.ascontiguousarray(self._frames[1 : self.waiting + 1, :: self._step, :: self._step])
+
+    def differences(self) -> FloatArray:
         """(2, n): mean absolute difference to the frame before, of the whole frame and of its busiest block."""
+        n = self.waiting
         change = self._change[:n]
         np.subtract(self._frames[1 : n + 1], self._frames[:n], out=change)
         np.abs(change, out=change)
@@ -181,9 +205,9 @@ class _Memory:
         whole = sums.sum(axis=(1, 2)) / max(1, change[0].size)
         return np.stack([whole, (sums / areas).max(axis=(1, 2))])
 
-    def laplacian_variance(self, n: int) -> FloatArray:
+    def laplacian_variance(self) -> FloatArray:
         """Variance (n,) of the four-neighbour Laplacian over all pixels that have four neighbours."""
-        _, height, width = self._frames.shape
+        n, (_, height, width) = self.waiting, self._frames.shape
         if height < 3 or width < 3:
             return np.zeros(n)
         # Rows are laid end to end, so that every step runs along one stretch of memory; what is taken across

@@ -53,10 +53,15 @@ class VideoCamera:
 
     def luma(self, *, chunk: int = 64) -> Iterator[Luma]:
         """Decoded luma in chunks of at most `chunk` frames, in order, at full resolution, levels as coded."""
-        path = self._file
-        first, stop = self.index.locate(self.start_s, self.frames, self.rate_hz, self.stop_s)
+        path, (first, stop) = self._file, self._slice()
         with self._named():
             yield from decode.luma(path, first, stop, chunk=chunk, threads=self.threads)
+
+    def planes(self) -> Iterator[np.ndarray]:
+        """The same frame by frame (h, w), without a copy: each is a view of the decoder's memory."""
+        path, (first, stop) = self._file, self._slice()
+        with self._named():
+            yield from decode.planes(path, first, stop, threads=self.threads)
 
     def rgb(self, frames: Sequence[int]) -> Rgb:
         """These frames in colour (n, h, w, 3). Frames in ascending order are decoded in one pass.
@@ -101,6 +106,9 @@ class VideoCamera:
                 f"{self.where}: {self.path} holds no frame {number} (at {wanted_s:.3f} s); cut the episode"
             )
         return at
+
+    def _slice(self) -> tuple[int, int]:
+        return self.index.locate(self.start_s, self.frames, self.rate_hz, self.stop_s)
 
     @property
     def _file(self) -> Path:

@@ -121,18 +121,36 @@ def frames(path: Path, first: int, stop: int, *, threads: int = 1) -> Generator[
 _readers: OrderedDict[tuple[tuple[str, int, int], int], SequentialReader] = OrderedDict()
 
 
-def luma(path: Path, first: int, stop: int, *, chunk: int = 64, threads: int = 1) -> Iterator[Luma]:
-    """Luma of the frames first..stop in chunks (n, h, w) of at most `chunk` frames.
+def planes(path: Path, first: int, stop: int, *, threads: int = 1) -> Generator[np.ndarray, None, None]:
+    """Luma (h, w) uint8 of the frames first..stop, one by one, as views of the decoder's memory.
 
     Levels are as coded: black is 16 and white 235, unless the file's index says `full_range`.
 
     Raises:
-        VideoError: as `frames`, after what decoded before.
+        VideoError: as `frames`, after what decoded before; also when the frame size changes.
+    """
+    shape, as_coded = None, True
+    with closing(frames(path, first, stop, threads=threads)) as source:
+        for frame in source:
+            if shape is None:
+                as_coded = has_luma_plane(frame)
+            plane = luma_plane(frame, as_coded=as_coded)
+            if shape is not None and plane.shape != shape:
+                raise VideoError(f"{path}: the frame size changes within the file; split it into one file a size")
+            shape = plane.shape
+            yield plane
+
+
+def luma(path: Path, first: int, stop: int, *, chunk: int = 64, threads: int = 1) -> Iterator[Luma]:
+    """The same in chunks (n, h, w) of at most `chunk` frames, copied.
+
+    Raises:
+        VideoError: as `planes`, after what decoded before.
     """
     trouble = None
-    with closing(frames(path, first, stop, threads=threads)) as source:
+    with closing(planes(path, first, stop, threads=threads)) as source:
         while first < stop and trouble is None:
-            block, trouble = _block(source, min(chunk, stop - first), path)
+            block, trouble = _block(source, min(chunk, stop - first))
             first += len(block)
             if len(block):
                 yield block
@@ -140,19 +158,14 @@ def luma(path: Path, first: int, stop: int, *, chunk: int = 64, threads: int = 1
         raise trouble
 
 
-def _block(source: Iterator[VideoFrame], size: int, path: Path) -> tuple[Luma, VideoError | None]:
+def _block(source: Iterator[np.ndarray], size: int) -> tuple[Luma, VideoError | None]:
     """The next `size` frames, or those before the trouble and the trouble."""
     block = np.empty((0, 0, 0), np.uint8)
     filled = 0
     try:
-        for frame in islice(source, size):
-            if not filled:
-                as_coded = has_luma_plane(frame)
-            plane = luma_plane(frame, as_coded=as_coded)
+        for plane in islice(source, size):
             if not filled:
                 block = np.empty((size, *plane.shape), np.uint8)
-            if plane.shape != block.shape[1:]:
-                raise VideoError(f"{path}: the frame size changes within the file; split it into one file a size")
             block[filled] = plane
             filled += 1
     except VideoError as error:
@@ -171,7 +184,7 @@ def luma_plane(frame: VideoFrame, *, as_coded: bool = True) -> np.ndarray:
 
     Args:
         frame: a decoded frame.
-        as_coded: `has_luma_plane(frame)`; it is asked once a block, as it costs more than the view. Other
+        as_coded: `has_luma_plane(frame)`; it is asked once a file, as it costs more than the view. Other
             formats are converted: deeper YUV keeps its range, RGB becomes full-range grey.
     """
     if not as_coded:
