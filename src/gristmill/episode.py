@@ -66,7 +66,8 @@ class CameraInfo:
 class Camera(Protocol):
     """One camera of one episode. Frames are numbered from the episode's start.
 
-    Every method raises `VideoError`, naming file and episode, when the file is missing or broken.
+    Every method raises `VideoError`, naming file and episode, when the file is missing or broken. A camera may
+    also have `planes()`, which yields what `luma` does frame by frame (h, w) and without a copy.
     """
 
     info: CameraInfo
