@@ -50,3 +50,21 @@ class Modules(Echo):
     def __call__(self, work: list[int]) -> Iterator[list[tuple[int, int]]]:
         heavy = ("lance", "duckdb", "torch", "numba", "av", "mujoco")
         yield [(number, sum(name in sys.modules for name in heavy)) for number in work]
+
+
+@dataclass(frozen=True)
+class Threads:
+    """Gives for each number how many threads NumPy's linear algebra would use."""
+
+    def __call__(self, work: list[int]) -> Iterator[list[int]]:
+        import numpy  # noqa: F401 - loads the library that is asked about
+        from threadpoolctl import threadpool_info
+
+        for _ in work:
+            yield [max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")]
+
+    def rest(self, work: list[int], done: int) -> Sequence[list[int]]:
+        return []
+
+    def lost(self, work: list[int], done: int, reason: str) -> list[int]:
+        return []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from made_jobs import Echo, Modules
+from made_jobs import Echo, Modules, Threads
 
 from gristmill.engine import local
 
@@ -38,6 +38,12 @@ def test_a_pool_does_every_work_once() -> None:
     assert os.getpid() not in pids
     assert 1 <= len(pids) <= 2
     assert not any(psutil.pid_exists(pid) for pid in pids)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_linear_algebra_wakes_no_threads(jobs: int) -> None:
+    parts = list(local.run(Threads(), works(4), jobs))
+    assert {count for part in parts for count in part} == {1}
 
 
 def test_work_is_drawn_as_workers_get_free() -> None:

@@ -17,12 +17,14 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence, Sized
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from types import ModuleType
 from typing import Any, Protocol, TypeVar
+
+from threadpoolctl import threadpool_limits
 
 W = TypeVar("W", bound=Sized)
 P = TypeVar("P", bound=Sized, covariant=True)
@@ -80,7 +82,7 @@ def run(job: Job[W, P], works: Iterable[W], jobs: int) -> Generator[P, None, Non
         RuntimeError: the job itself raised in a worker; the text is the worker's traceback.
     """
     if jobs <= 1 or not _importable(job):
-        with _calm_collector():
+        with _one_thread(), _calm_collector():
             for work in works:
                 yield from job(work)
         return
@@ -198,7 +200,7 @@ def _serve(pipe: Connection, job: Job[Any, Any]) -> None:
     """A worker's life."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    with _calm_collector():
+    with _one_thread(), _calm_collector():
         while True:
             try:
                 work = pipe.recv()
@@ -220,6 +222,11 @@ def _end_with_parent() -> None:
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Keep NumPy's linear algebra from waking threads: they spin for their next turn, on cores that others use."""
+    return threadpool_limits(limits=1, user_api="blas")
 
 
 @contextmanager
