@@ -54,10 +54,15 @@ def test_a_view_that_is_always_late_is_usual():
     assert judge(ViewSync(), [episode(i, spoil={WRIST: late(6)}) for i in range(8)]) == []
 
 
-def visible(index, shift=0, **more):
-    """An episode with just those two joints that the cameras see; `shift` makes the state late, in frames."""
+def visible(index, shift=0, hung=(0, 0), **more):
+    """An episode with just those two joints that the cameras see.
+
+    `shift` makes the state late, in frames; from `hung[0]` to `hung[1]` it repeats.
+    """
     seen = episode(index, **more)
-    state = seen.channels["observation.state"].values[np.maximum(np.arange(FRAMES) - shift, 0), :2]
+    rows = np.maximum(np.arange(FRAMES) - shift, 0)
+    rows[slice(*hung)] = hung[0]
+    state = seen.channels["observation.state"].values[rows, :2]
     traces = {key: seen.traces(key) for key in seen.cameras}
     return make_episode(state=state, index=index, cameras=seen.cameras, traces=traces)
 
@@ -74,6 +79,14 @@ def test_a_late_state_is_not_a_late_view():
     episodes = [visible(i) for i in range(12)]
     episodes[3] = visible(3, shift=9)
     assert judge(ViewSync(), episodes) == []
+
+
+@pytest.mark.parametrize("start", [30, 60, 90, 120])
+def test_a_state_that_hung_is_no_witness(start):
+    episodes = [visible(i) for i in range(12)]
+    clean = manifest_of(ViewSync(), episodes)["behind_s"][3]
+    episodes[3] = visible(3, hung=(start, start + 40))
+    assert manifest_of(ViewSync(), episodes)["behind_s"][3] == pytest.approx(clean, abs=0.04)
 
 
 def test_frames_far_apart_are_not_judged():

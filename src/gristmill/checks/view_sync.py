@@ -15,6 +15,8 @@ from gristmill.episode import Episode
 from gristmill.finding import Finding, Kind
 from gristmill.footage import activity_of, blank, per_camera, rows_of, smoothed, traces_of
 from gristmill.manifest import Manifest, finding
+from gristmill.motion import motion_of
+from gristmill.runs import runs_of
 from gristmill.traces import CameraTraces
 from gristmill.types import FloatArray
 
@@ -80,7 +82,7 @@ class ViewSync:
             return Measured(unknown="most frames are missing")
         slow = max(2, round(self.slow_s * episode.rate_hz))
         views = {key: _bands(_log_change(found[key], rows[key], count, width), slow) for key in found}
-        activity = activity_of(episode, np.arange(count))
+        activity = _moving(episode, count, reach)
         motion = None if activity is None else _bands(np.log(_averaged(activity, width) + _STILL_ACTIVITY), slow)
         values: dict[str, dict[str, float]] = {column.name: {} for column in self.columns}
         for key, others in _between(views, motion, reach).items():
@@ -149,6 +151,24 @@ class ViewSync:
             unit="s",
             code=code,
         )
+
+
+def _moving(episode: Episode, count: int, longest: int) -> FloatArray | None:
+    """(count,) how fast the robot moved, by row; None where unknown.
+
+    A driver that hangs repeats the whole state and then catches up in one leap. Neither was a motion that a view
+    could have shown, so over repeats longer than `longest` the speed around them is interpolated.
+    """
+    activity = activity_of(episode, np.arange(count))
+    if activity is None:
+        return None
+    hung = np.zeros(count, bool)
+    for start, stop in runs_of(motion_of(episode).repeats, longest):
+        hung[start + 1 : stop + 2] = True
+    if hung.any() and not hung.all():
+        rows = np.arange(count)
+        activity = np.interp(rows, rows[~hung], activity[~hung])
+    return activity
 
 
 def _log_change(traces: CameraTraces, rows: np.ndarray, count: int, width: int) -> FloatArray:
