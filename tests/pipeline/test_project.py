@@ -156,6 +156,18 @@ def test_sql_sees_findings_and_nothing_outside(spoilt, tmp_path: Path) -> None:
     assert not (tmp_path / "out.csv").exists()
 
 
+def test_a_rule_for_a_code_that_nothing_reported_is_told(spoilt, tmp_path: Path) -> None:
+    corpus, _ = spoilt
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(
+        f'corpora = ["{corpus}"]\n[gate.rules]\n"duplicates.exact_copy" = "keep"\n"duplicates.exact_cpoy" = "drop"\n'
+    )
+    done = gristmill.open(recipe, store=tmp_path / "s").curate(dry_run=True)
+    (note,) = done.notes
+    assert "duplicates.exact_cpoy" in note
+    assert "exact_copy" in note.split("reported here")[1]
+
+
 def test_a_part_of_the_corpus(sample_corpus: Path, tmp_path: Path) -> None:
     audit = gristmill.open(sample_corpus, store=tmp_path / "s").audit(episodes="3,20:")
     assert audit.index.tolist() == [3, 20, 21, 22, 23]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from fractions import Fraction
 
 import av
@@ -43,6 +44,15 @@ def make_pictures():
 @pytest.fixture(scope="session")
 def make_video():
     return write
+
+
+@pytest.fixture
+def full_disk():
+    """No file grows beyond 2,000 bytes."""
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, limit[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limit)
 
 
 @pytest.fixture(scope="session")

@@ -55,7 +55,7 @@ def test_what_cannot_be_encoded_leaves_no_file(tmp_path, chunks, text):
 
 
 def test_a_folder_that_does_not_exist(tmp_path, make_pictures):
-    with pytest.raises(VideoError, match="cannot be written with libsvtav1"):
+    with pytest.raises(VideoError, match="writing with libsvtav1 failed"):
         encode(tmp_path / "none" / "a.mp4", [make_pictures(2)], 30)
 
 
@@ -67,3 +67,10 @@ def test_an_encoder_that_hangs_is_told_from_a_slow_one(tmp_path, make_pictures, 
         encode(tmp_path / "a.mp4", [make_pictures(4)] * 3, 30, codec="libx264", preset="veryfast")
     assert not (tmp_path / "a.mp4").exists()
     forever.set()
+
+
+def test_a_full_disk_is_no_fault_of_the_video(tmp_path, make_pictures, full_disk):
+    out = tmp_path / "out.mp4"
+    with pytest.raises(OSError, match="File too large"):
+        encode(out, [make_pictures(90)], 30, codec="libx264", crf=1, preset="ultrafast")
+    assert not out.exists()

@@ -91,10 +91,18 @@ def test_nothing_half_written_is_left(tmp_path, av1, monkeypatch):
     import gristmill.video.mux as mux
 
     def fail(*_):
-        raise OSError(28, "No space left on device")
+        raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(mux, "_send", fail)
     out = tmp_path / "out.mp4"
-    with pytest.raises(VideoError, match=r"out\.mp4: copying failed \(No space left on device\)"):
+    with pytest.raises(VideoError, match=r"out\.mp4: copying failed \(Input/output error\)"):
         copy_packets(out, [Part(av1, 0, 40)], 30)
+    assert not out.exists()
+
+
+def test_a_full_disk_is_no_fault_of_the_video(tmp_path, g1, full_disk):
+    out = tmp_path / "cut.mp4"
+    with pytest.raises(OSError, match="File too large") as raised:
+        copy_packets(out, [Part(g1[0], 40, 140)], 30)
+    assert raised.value.filename == str(out)
     assert not out.exists()

@@ -25,7 +25,9 @@ cameras = click.option(
     default=None,
     help="Decode every video, a sample of the episodes, or none. Default: all.",
 )
-episodes = click.option("--episodes", default=None, metavar="A:B", help="Only these, such as 0:50 or 3,7,10:20.")
+episodes = click.option(
+    "--episodes", default=None, metavar="A:B", help="Only these, such as 0:50, 3,7,10:20 or -5: (the last five)."
+)
 jobs = click.option("--jobs", type=click.IntRange(min=1), default=None, help="Processes. Default: one a core.")
 quiet = click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")

@@ -97,6 +97,8 @@ def show(done: Curation, *, every: bool) -> None:
             if finding.kind == "defect":
                 out.print(visible(f"{audit.facts.key}: {finding.check}: {finding.message}"), style="bold red")
                 out.print(visible(f"    -> {finding.fix}"))
+    for note in done.notes:
+        out.print(visible(f"note: {note}"))
     counts = rows_by_verdict(done.plans)
     out.print("\n" + ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n), style="bold")
     if done.snapshot is None:
@@ -149,6 +151,7 @@ def _print_json(done: Curation) -> None:
             for plan in done.plans
             for at, decision in enumerate(plan.decisions)
         ],
+        "notes": list(done.notes),
         "snapshot": None
         if snapshot is None
         else {

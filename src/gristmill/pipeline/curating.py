@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -33,6 +33,7 @@ class Curation:
     snapshot: Snapshot | None = None
     folder: Path | None = None  # of the snapshot
     export: ExportResult | None = None
+    notes: tuple[str, ...] = ()  # about the recipe, for whoever wrote it
 
     def told(self, at: int = 0) -> Told:
         """What happened to one of the corpora, for its report."""
@@ -66,8 +67,9 @@ def curate(
     audits = [audit for audit, _ in audited]
     digests = [[measuring.digests_of(store, corpus, int(row)) for row in audit.rows] for audit, corpus in audited]
     plans = plan(audits, digests, gate=recipe.gate, trim=recipe.trim)
+    notes = tuple(_idle_rules(recipe, audits))
     if dry_run:
-        return Curation(audits=audits, plans=plans)
+        return Curation(audits=audits, plans=plans, notes=notes)
     corpora = {audit.facts.root: corpus for audit, corpus in audited}
     snapshot = freeze(
         plans,
@@ -101,7 +103,7 @@ def curate(
     )
     if tag is not None:
         store.tag(tag, snapshot.id)
-    return Curation(audits=audits, plans=plans, snapshot=snapshot, folder=folder, export=result)
+    return Curation(audits=audits, plans=plans, snapshot=snapshot, folder=folder, export=result, notes=notes)
 
 
 def rows_by_verdict(plans: Sequence[Plan]) -> dict[Verdict, int]:
@@ -111,6 +113,19 @@ def rows_by_verdict(plans: Sequence[Plan]) -> dict[Verdict, int]:
         for decision in each.decisions:
             counts[decision.verdict] += 1
     return counts
+
+
+def _idle_rules(recipe: Recipe, audits: Sequence[Audit]) -> Iterator[str]:
+    """Rules for one code of a check that met no such finding: misspelt, or not needed here."""
+    codes: dict[str, set[str]] = {}
+    for audit in audits:
+        for finding in (*audit.findings, *audit.corpus_findings):
+            codes.setdefault(finding.check, set()).add(finding.code)
+    for rule in recipe.gate.rules:
+        check, _, code = rule.partition(".")
+        if code and code not in codes.get(check, ()):
+            seen = ", ".join(sorted(filter(None, codes.get(check, ())))) or "none"
+            yield f"gate.rules.{rule!r} met no finding; codes that `{check}` reported here: {seen}"
 
 
 def _lineage(recipe: Recipe, audited: Sequence[tuple[Audit, Corpus]]) -> dict[str, Any]:

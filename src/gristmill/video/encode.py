@@ -19,6 +19,7 @@ from av.video.stream import VideoStream
 
 from gristmill.errors import VideoError
 from gristmill.types import Rgb
+from gristmill.video.unwritten import unwritten
 
 # Encoders that write the same codec, best first: builds of FFmpeg differ in what they carry.
 _INSTEAD = {
@@ -61,8 +62,8 @@ def encode(
     SVT-AV1, a word for x264); None leaves it to the encoder.
 
     Raises:
-        VideoError: no such encoder, one that hangs, no frames, frames of different or odd sizes, or a full disk.
-            The unfinished file is removed.
+        VideoError: no such encoder, one that hangs, no frames, or frames of different or odd sizes.
+        OSError: the disk is full. After any error the unfinished file is removed.
     """
     encoder = available_encoder(codec)
     # SVT-AV1 writes its settings straight to stderr unless told otherwise.
@@ -143,9 +144,7 @@ class _Writing:
         try:
             self._write()
         except (FFmpegError, OSError) as error:
-            self._error = VideoError(
-                f"{self._path}: cannot be written with {self._encoder} ({error.strerror or error})"
-            )
+            self._error = unwritten(self._path, f"writing with {self._encoder}", error)
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             self._error = error
 

@@ -18,6 +18,7 @@ from av.video.stream import VideoStream
 from gristmill.errors import VideoError
 from gristmill.types import IntArray
 from gristmill.video.packets import CONTENT_HASH_BYTES, FileIndex, digest_of, index_file, open_video, payloads
+from gristmill.video.unwritten import unwritten
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ def copy_packets(out: Path, parts: Sequence[Part], rate_hz: float) -> Copied:
     Raises:
         VideoError: a part cannot be cut there (the text names the nearest frames where it can), the parts'
             codecs or sizes differ, or a file cannot be read.
+        OSError: the disk is full.
     """
     if not parts:
         raise VideoError(f"{out}: there are no frames to write")
@@ -96,7 +98,7 @@ def copy_packets(out: Path, parts: Sequence[Part], rate_hz: float) -> Copied:
                 done += len(hashes)
     except (FFmpegError, OSError) as error:
         out.unlink(missing_ok=True)
-        raise VideoError(f"{out}: copying failed ({error.strerror})") from None
+        raise unwritten(out, "copying", error) from None
     except BaseException:
         out.unlink(missing_ok=True)
         raise
