@@ -385,6 +385,14 @@ class TestColumns:
         with pytest.raises(RecordingError, match="no column missing"):
             corpus.raw_columns(1, ["missing"])
 
+    def test_numbers_declared_as_text(self, tmp_path: Path) -> None:
+        root = made.make(tmp_path / "c")
+        made.edit_feature(root, "action", dtype="string", shape=[1])
+        corpus = open_path(root)
+        (issue,) = [i for i in corpus.issues if i.check == "schema"]
+        assert (issue.code, issue.channel, issue.kind) == ("text", "action", Kind.RISK)
+        assert "action" in corpus.facts.unread
+
     def test_a_declared_column_that_is_absent(self, tmp_path: Path) -> None:
         root = made.make(tmp_path / "c")
         made.edit_feature(root, "observation.state.extra", dtype="float32", shape=[4])

@@ -117,6 +117,8 @@ def _fits(feature: Feature, kind: pa.DataType) -> tuple[str, int | None]:
     """What is wrong with a column's type, or ""; and its width if it can be read."""
     if feature.kind in ("camera", "unread"):
         is_image = pa.types.is_struct(kind) and {f.name for f in kind} >= _IMAGE_FIELDS
+        if feature.dtype == "string" and _layout(kind)[0]:
+            return "text", None
         return ("image" if feature.is_image and not is_image else ""), None
     numeric, width, in_lists = _layout(kind)
     if not numeric:
@@ -214,6 +216,7 @@ def _mismatch(feature: Feature, kind: pa.DataType, problem: str) -> list[Issue]:
     declared = f"{feature.dtype} of shape {list(feature.shape)}"
     texts = {
         "type": (Kind.DEFECT, "it was not read", "Write numbers, or declare what the column is."),
+        "text": (Kind.RISK, "it was not read", "Declare the numbers that are stored, with their shape."),
         "image": (Kind.DEFECT, "it was not read", "Store images as a struct of bytes and path."),
         "shape": (Kind.DEFECT, "it was read as stored", "Correct the shape in info.json or write the column anew."),
         "list_of_one": (Kind.DEFECT, "LeRobot fails on lists of one", "Store numbers of shape [1] as plain numbers."),
