@@ -74,7 +74,8 @@ class Measurer:
             while at < len(work):
                 try:
                     for episode in self._corpus.episodes(work.rows[at:].tolist()):
-                        session.look(at, episode)
+                        with np.errstate(invalid="ignore"):  # damaged bytes hold NaNs that a mere copy signals
+                            session.look(at, episode)
                         at += 1
                         if session.due(at):
                             yield session.part(at)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from gristmill.errors import RecordingError
-from gristmill.formats.lerobot.arrays import counts, items, numbers, valid
+from gristmill.formats.lerobot.arrays import counts, items, numbers, valid, wide
 from gristmill.formats.lerobot.columns import dense, patched
 
 NUMBERS = [
@@ -97,3 +97,7 @@ def test_reading_loads_neither_pandas_nor_video(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_signalling_nan_is_widened_in_silence() -> None:
+    assert np.isnan(wide(np.array([0x7FA00000], np.uint32).view(np.float32))).all()

@@ -10,7 +10,7 @@ import pyarrow as pa
 from gristmill.errors import CorpusError, RecordingError
 from gristmill.finding import Issue, Kind
 from gristmill.formats.lerobot import layout
-from gristmill.formats.lerobot.arrays import column, counts, is_list, is_number, items, numbers
+from gristmill.formats.lerobot.arrays import column, counts, is_list, is_number, items, numbers, wide
 from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.info import Info
 from gristmill.formats.lerobot.layout import EpisodePaths, PackedPaths, Template
@@ -249,7 +249,7 @@ def _floats(table: pa.Table, name: str) -> FloatArray:
     """A column of numbers, NaN where it is null or there is none."""
     if name not in table.column_names:
         return np.full(table.num_rows, np.nan)
-    return numbers(column(table, name)).astype(np.float64)
+    return wide(numbers(column(table, name)))
 
 
 def _issue(check: str, code: str, message: str, subject: str = FOLDER) -> Issue:

@@ -13,6 +13,7 @@ from gristmill.embodiment import Embodiment
 from gristmill.episode import Camera, CameraInfo, Channel, Episode, episode_id
 from gristmill.errors import RecordingError, UnsafeCorpusError, VideoError
 from gristmill.finding import Issue, Kind
+from gristmill.formats.lerobot.arrays import wide
 from gristmill.formats.lerobot.cameras import LazyCameras
 from gristmill.formats.lerobot.datafiles import DataFile, DataFiles
 from gristmill.formats.lerobot.declaration import BOOKKEEPING
@@ -198,7 +199,7 @@ class EpisodeReader:
         times = seen.index_columns.get("timestamp")
         if times is None or times.dtype.kind not in "fiu":
             return count(seen.place.stop - seen.place.start) / self._info.rate_hz
-        return times.astype(np.float64)
+        return wide(times)
 
     def _camera(self, row: int, seen: Examined, frames: int, key: str) -> Camera:
         from gristmill.video.camera import VideoCamera

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gristmill.errors import RecordingError
-from gristmill.formats.lerobot.arrays import counts, is_list, is_number, items, numbers
+from gristmill.formats.lerobot.arrays import counts, is_list, is_number, items, numbers, wide
 from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.stats import Stats
 from gristmill.formats.lerobot.tables import Table
@@ -246,7 +246,7 @@ def _hashes(column: pa.Array, seed: np.uint64) -> np.ndarray:
         inner = items(inner)
     if not is_number(inner.type) or not rows:
         return np.zeros(rows, np.uint64)
-    bits = numbers(inner).astype(np.float64).view(np.uint64)
+    bits = wide(numbers(inner)).view(np.uint64)
     if (count == count[0]).all():
         bits = bits.reshape(rows, -1)
         return _mix(bits, np.arange(bits.shape[1]), seed).sum(axis=1, dtype=np.uint64)
