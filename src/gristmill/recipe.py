@@ -27,6 +27,7 @@ class CorpusEntry:
     path: str  # a folder, or a hub repository
     card: str | None = None  # a card's file or name
     episodes: str | None = None  # "0:50" or "3,7,10:20"
+    options: Mapping[str, Any] = field(default_factory=dict)  # what the user states of its format, such as its rate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +102,7 @@ def _corpora(value: object, base: Path) -> tuple[CorpusEntry, ...]:
             card = str(base / Path(card).expanduser())
         # A path that exists beside the recipe is a folder; anything else is tried as it stands (hub ids).
         path = str(local) if local.exists() or Path(entry.path).is_absolute() else entry.path
-        entries.append(CorpusEntry(path=path, card=card, episodes=entry.episodes))
+        entries.append(replace(entry, path=path, card=card))
     return tuple(entries)
 
 

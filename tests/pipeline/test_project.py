@@ -14,7 +14,8 @@ import pytest
 import gristmill
 from gristmill import audit_json
 from gristmill.audit import Verdict
-from gristmill.errors import GristmillError, UnknownNameError, UsageError
+from gristmill.errors import GristmillError, RecipeError, UnknownNameError, UsageError
+from gristmill.pipeline import Project
 from gristmill.synth import inject
 
 
@@ -205,6 +206,20 @@ def test_missing_video_spares_the_joint_data(filmed_corpus: Path, tmp_path: Path
     gristmill.open(corpus, store=tmp_path / "s").curate(tmp_path / "clean")
     table = pq.read_table(next((tmp_path / "clean" / "data").rglob("*.parquet")))
     assert table.num_rows == int(audit.length.sum())
+
+
+def test_a_store_remembers_how_a_corpus_was_opened(sample_corpus: Path, tmp_path: Path) -> None:
+    gristmill.open(sample_corpus, store=tmp_path / "s", card="so101").audit()
+    (entry,) = Project.known(store=tmp_path / "s").recipe.corpora
+    assert entry.card == "so101"
+    gristmill.open(sample_corpus, store=tmp_path / "s").audit()
+    (entry,) = Project.known(store=tmp_path / "s").recipe.corpora
+    assert entry.card is None
+
+
+def test_options_of_a_format_that_takes_none_are_refused(sample_corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="options.rate_hz: a lerobot corpus takes no options"):
+        gristmill.open(sample_corpus, store=tmp_path / "s", options={"rate_hz": 10}).audit()
 
 
 def test_a_store_of_something_else_is_refused(sample_corpus: Path, tmp_path: Path) -> None:

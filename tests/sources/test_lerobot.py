@@ -256,7 +256,7 @@ def test_a_missing_table_of_episodes_is_an_error(tmp_path: Path, version: str) -
 def test_a_folder_without_a_corpus_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"is no corpus that is known \(.*lerobot.*\)"):
         open_path(tmp_path)
-    with pytest.raises(CorpusError, match="there is no folder"):
+    with pytest.raises(CorpusError, match="there is no file or folder"):
         open_path(tmp_path / "absent")
 
 

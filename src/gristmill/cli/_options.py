@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,14 @@ cameras = click.option(
 episodes = click.option(
     "--episodes", default=None, metavar="A:B", help="Only these, such as 0:50, 3,7,10:20 or -5: (the last five)."
 )
+stated = click.option(
+    "--option",
+    "stated",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=lambda ctx, param, texts: dict(_pair(text) for text in texts),
+    help="What the format leaves unsaid, such as --option rate_hz=10; `gristmill inspect` says what is needed.",
+)
 jobs = click.option("--jobs", type=click.IntRange(min=1), default=None, help="Processes. Default: one a core.")
 quiet = click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
@@ -44,4 +53,15 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return apply
 
 
-measuring = together(store, card, cameras, episodes, jobs, quiet)
+def _pair(text: str) -> tuple[str, Any]:
+    """KEY=VALUE; the value is TOML's, or plain text."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise click.BadParameter(f"{text!r} is not KEY=VALUE")
+    try:
+        return key.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key.strip(), value
+
+
+measuring = together(store, card, stated, cameras, episodes, jobs, quiet)

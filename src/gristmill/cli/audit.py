@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
@@ -28,6 +28,7 @@ def command(
     corpus: str,
     store: Path | None,
     card: str | None,
+    stated: dict[str, Any],
     cameras: Literal["all", "sample", "none"] | None,
     episodes: str | None,
     jobs: int | None,
@@ -50,7 +51,7 @@ def command(
     from gristmill.pipeline import Project
 
     memory.frugal()
-    project = Project.open(corpus, store=store, card=card, recipe=recipe)
+    project = Project.open(corpus, store=store, card=card, recipe=recipe, options=stated)
     for path in (json_path, report_path):
         if path is not None:
             keep_outside(path, project.folders)

@@ -36,6 +36,7 @@ def command(
     as_json: bool,
     store: Path | None,
     card: str | None,
+    stated: dict[str, Any],
     cameras: Literal["all", "sample", "none"] | None,
     episodes: str | None,
     jobs: int | None,
@@ -55,7 +56,7 @@ def command(
     if out is None and not dry_run:
         raise UsageError("say where the dataset goes with --out DIR, or see what would happen with --dry-run")
     memory.frugal()
-    project = Project.open(*corpora, store=store, card=card, recipe=recipe)
+    project = Project.open(*corpora, store=store, card=card, recipe=recipe, options=stated)
     if report_path is not None:
         keep_outside(report_path, project.folders)
     with progress_bar(quiet) as progress:

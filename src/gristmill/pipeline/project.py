@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -44,6 +44,7 @@ class Project:
         store: str | Path | None = None,
         card: str | Path | None = None,
         recipe: str | Path | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> Project:
         """Name the corpora; nothing is read yet.
 
@@ -52,6 +53,7 @@ class Project:
             store: where measurements are kept; see `gristmill.pipeline.places.store_path`.
             card: an embodiment card's file or name, for all of them.
             recipe: a recipe's file; its own corpora are used only when none is given here.
+            options: what a format leaves unsaid, such as `{"rate_hz": 10, "task": "push the T"}`, for all of them.
 
         Raises:
             RecipeError: the recipe has a mistake.
@@ -59,7 +61,9 @@ class Project:
         """
         rules, entries = _rules(corpora, recipe)
         if card is not None:
-            entries = tuple(CorpusEntry(path=e.path, card=str(card), episodes=e.episodes) for e in entries)
+            entries = tuple(replace(e, card=str(card)) for e in entries)
+        if options:
+            entries = tuple(replace(e, options={**e.options, **options}) for e in entries)
         if not entries:
             raise UsageError("no corpus is named; give a folder, a hub repository, or a recipe with `corpora`")
         folders = [Path(e.path) for e in entries if Path(e.path).exists()]
@@ -96,8 +100,9 @@ class Project:
             roots = {entries[c]["root"] if c in entries else c for c in named}
         else:
             roots = {e["root"] for e in entries.values() if _there(e["root"])}
-        cards = {e.path: e.card for e in own} | {e["root"]: e.get("card") for e in entries.values() if e.get("card")}
-        chosen = tuple(CorpusEntry(path=root, card=cards.get(root)) for root in sorted(roots))
+        terms = {e["root"]: {k: e[k] for k in ("card", "options") if k in e} for e in entries.values()}
+        terms |= {e.path: {"card": e.card, "options": e.options} for e in own}
+        chosen = tuple(CorpusEntry(path=root, **terms.get(root, {})) for root in sorted(roots))
         if not chosen:
             raise UsageError(f"{place}: the store knows no corpus that is still there; run `gristmill audit CORPUS`")
         return cls(replace(rules, corpora=chosen), place)
@@ -288,9 +293,10 @@ class Project:
         key = store.corpora.key_for(root)
         if key not in self._corpora:
             card = load_card(entry.card) if entry.card else None
-            self._corpora[key] = open_path(root, key=key, card=card)
+            self._corpora[key] = open_path(root, key=key, card=card, options=entry.options)
         if store.writable:
             store.corpus_key(root)  # only what could be opened is remembered
+            store.corpora.note_terms(key, card=entry.card, options=entry.options)
         return self._corpora[key]
 
     @contextmanager

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gristmill.errors import RecordingError, UnknownNameError, UsageError
-from gristmill.formats.lerobot.files import CorpusFiles
+from gristmill.formats.files import CorpusFiles
 from gristmill.formats.lerobot.info import read_info
 from gristmill.outputs import keep_outside
 from gristmill.staging import Staged

@@ -10,7 +10,7 @@ import pytest
 
 from gristmill.episode import Camera
 from gristmill.errors import VideoError
-from gristmill.formats.lerobot.cameras import LazyCameras
+from gristmill.formats.cameras import LazyCameras
 from gristmill.sources import open_path
 from gristmill.video.encode import encode
 

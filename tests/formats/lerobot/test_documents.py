@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gristmill.errors import CorpusError, UnsafeCorpusError
+from gristmill.formats.files import CorpusFiles
 from gristmill.formats.lerobot import documents
 from gristmill.formats.lerobot.documents import parse, read_json, read_lines
-from gristmill.formats.lerobot.files import CorpusFiles
 
 
 def test_not_a_number_and_a_byte_order_mark_are_read() -> None:

@@ -14,8 +14,8 @@ from gristmill.embodiment import Embodiment, resolve
 from gristmill.episode import CameraInfo, CorpusFacts, Dim, Episode, EpisodeTable
 from gristmill.errors import CorpusError, RecordingError
 from gristmill.finding import Issue, Kind
+from gristmill.formats.files import CorpusFiles, FileStamp
 from gristmill.formats.lerobot import episodes_v2, episodes_v3, stats_lines
-from gristmill.formats.lerobot.files import CorpusFiles, FileStamp
 from gristmill.formats.lerobot.info import Info, read_info
 from gristmill.formats.lerobot.layout import PackedPaths
 from gristmill.formats.lerobot.pointers import check_pointers

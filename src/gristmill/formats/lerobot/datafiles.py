@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from gristmill.errors import RecordingError
+from gristmill.formats.files import CorpusFiles
 from gristmill.formats.lerobot.columns import Fit, fit
 from gristmill.formats.lerobot.declaration import Feature
-from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.layout import PackedPaths
 from gristmill.formats.lerobot.patterns import pattern_of
 from gristmill.formats.lerobot.rows import EpisodeRows

@@ -8,9 +8,9 @@ import numpy as np
 
 from gristmill.errors import CorpusError
 from gristmill.finding import Issue, Kind
+from gristmill.formats.files import CorpusFiles
 from gristmill.formats.lerobot import layout
 from gristmill.formats.lerobot.documents import read_lines
-from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.info import Info
 from gristmill.formats.lerobot.layout import EpisodePaths, Template
 from gristmill.formats.lerobot.rows import MAX_FRAMES, EpisodeRows, check_order, distinct, intern, whole_files

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from gristmill.errors import CorpusError, RecordingError
 from gristmill.finding import Issue, Kind
+from gristmill.formats.files import CorpusFiles
 from gristmill.formats.lerobot import layout
 from gristmill.formats.lerobot.arrays import column, counts, is_list, is_number, items, numbers, wide
-from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.info import Info
 from gristmill.formats.lerobot.layout import EpisodePaths, PackedPaths, Template
 from gristmill.formats.lerobot.rebuilt import episodes_in_data

@@ -16,8 +16,8 @@ from platformdirs import user_cache_path
 
 from gristmill.embodiment import Embodiment
 from gristmill.errors import CorpusError
+from gristmill.formats.files import CorpusFiles, FileStamp
 from gristmill.formats.lerobot.corpus import LerobotCorpus
-from gristmill.formats.lerobot.files import CorpusFiles, FileStamp
 
 _NAME = re.compile(r"([A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95})(?:@([\w.-][\w./-]{0,127}))?")
 _AT_ONCE = ["meta/*", "data/*"]

@@ -11,10 +11,10 @@ from typing import Any
 from gristmill.digest import text_digest
 from gristmill.errors import CorpusError
 from gristmill.finding import Issue, Kind
+from gristmill.formats.files import CorpusFiles
 from gristmill.formats.lerobot import layout
 from gristmill.formats.lerobot.declaration import Feature, brief, parse_feature
 from gristmill.formats.lerobot.documents import read_json
-from gristmill.formats.lerobot.files import CorpusFiles
 
 NAME = "meta/info.json"
 _MAX_RATE_HZ = 1e6

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pyarrow as pa
 
+from gristmill.formats.files import CorpusFiles
 from gristmill.formats.lerobot.declaration import NUMBERS, Feature
-from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.salvage import Pattern
 
 _STORED = {"image": pa.struct([("bytes", pa.binary()), ("path", pa.string())]), "string": pa.string()}

@@ -13,11 +13,11 @@ from gristmill.embodiment import Embodiment
 from gristmill.episode import Camera, CameraInfo, Channel, Episode, episode_id
 from gristmill.errors import RecordingError, UnsafeCorpusError, VideoError
 from gristmill.finding import Issue, Kind
+from gristmill.formats.cameras import LazyCameras
+from gristmill.formats.files import CorpusFiles
 from gristmill.formats.lerobot.arrays import wide
-from gristmill.formats.lerobot.cameras import LazyCameras
 from gristmill.formats.lerobot.datafiles import DataFile, DataFiles
 from gristmill.formats.lerobot.declaration import BOOKKEEPING
-from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.info import Info
 from gristmill.formats.lerobot.places import Finder, Place
 from gristmill.formats.lerobot.rows import EpisodeRows
@@ -223,7 +223,7 @@ class EpisodeReader:
         )
 
     def _image_camera(self, seen: Examined, frames: int, key: str, where: str) -> Camera:
-        from gristmill.formats.lerobot.images import ImageCamera
+        from gristmill.video.images import ImageCamera
 
         place = seen.place
         name = place.file.name if place.file else ""

@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any
 
 from gristmill.errors import RecordingError
+from gristmill.formats.files import CorpusFiles
 from gristmill.formats.lerobot.arrays import is_number, numbers
 from gristmill.formats.lerobot.declaration import Feature
-from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.patterns import pattern_of
 from gristmill.formats.lerobot.tables import Runs, Table
 

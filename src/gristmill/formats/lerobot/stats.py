@@ -9,9 +9,9 @@ import numpy as np
 
 from gristmill.errors import CorpusError
 from gristmill.finding import Issue, Kind
+from gristmill.formats.files import CorpusFiles
 from gristmill.formats.lerobot.declaration import Feature
 from gristmill.formats.lerobot.documents import read_json
-from gristmill.formats.lerobot.files import CorpusFiles
 
 Stats: TypeAlias = Mapping[str, Mapping[str, np.ndarray]]
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gristmill.errors import RecordingError
+from gristmill.formats.files import CorpusFiles
 from gristmill.formats.lerobot.arrays import counts, is_list, is_number, items, numbers, wide
-from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.stats import Stats
 from gristmill.formats.lerobot.tables import Table
 from gristmill.types import IntArray

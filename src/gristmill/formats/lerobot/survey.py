@@ -12,8 +12,8 @@ import numpy as np
 
 from gristmill.errors import RecordingError
 from gristmill.finding import Issue, Kind
+from gristmill.formats.files import CorpusFiles, FileStamp
 from gristmill.formats.lerobot.datafiles import DataFiles
-from gristmill.formats.lerobot.files import CorpusFiles, FileStamp
 from gristmill.formats.lerobot.info import NAME, Info
 from gristmill.formats.lerobot.layout import EpisodePaths, PackedPaths
 from gristmill.formats.lerobot.rows import EpisodeRows

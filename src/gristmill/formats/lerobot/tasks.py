@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from gristmill.errors import RecordingError
 from gristmill.finding import Issue, Kind
+from gristmill.formats.files import CorpusFiles
 from gristmill.formats.lerobot.documents import read_lines
-from gristmill.formats.lerobot.files import CorpusFiles
 from gristmill.formats.lerobot.tables import Table
 
 _LINES, _PARQUET = "meta/tasks.jsonl", "meta/tasks.parquet"

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from gristmill.errors import CorpusError
-from gristmill.formats.lerobot.files import CorpusFiles
+from gristmill.formats.files import CorpusFiles
 from gristmill.formats.lerobot.info import Info, read_info
 from gristmill.synth.edit import totals
 from gristmill.synth.edit.changes import Changes, changes_of

@@ -34,7 +34,7 @@ class CorpusFiles:
     def __init__(self, root: Path) -> None:
         self.root = Path(os.path.realpath(root))
         if not self.root.is_dir():
-            raise CorpusError(f"{root} is not a folder; give the folder that holds meta/info.json")
+            raise CorpusError(f"{root} is not a folder; give the folder of the corpus")
         self._inside = [self.root, *_blobs(self.root)]
         self._safe_folders: set[Path] = set()
 
@@ -46,7 +46,7 @@ class CorpusFiles:
         """
         parts = PurePosixPath(relative).parts
         if not parts or relative.startswith("/") or ".." in parts or "\0" in relative:
-            raise UnsafeCorpusError(f"path {relative!r} leaves the corpus; nothing was read, correct meta/info.json")
+            raise UnsafeCorpusError(f"path {relative!r} leaves the corpus; nothing was read, correct what names it")
         path = self.root.joinpath(*parts)
         # Resolving a path asks the system about each of its folders, so that is done once a folder.
         if path.parent not in self._safe_folders:

@@ -1,0 +1,86 @@
+"""A camera whose frames are kept as arrays: in HDF5, Zarr or a log's raw image messages."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gristmill.digest import packets_digest
+from gristmill.episode import CameraInfo
+from gristmill.errors import VideoError
+from gristmill.types import Luma, Rgb, TimesS
+from gristmill.video.packets import CONTENT_HASH_BYTES, Packets
+
+_CHUNK = 64
+# ITU-R BT.601: the weights of red, green and blue in luma, in 65,536ths.
+_LUMA = (19595, 38470, 7471)
+
+
+@dataclass(kw_only=True, eq=False)
+class RawCamera:
+    """Implements `gristmill.episode.Camera` on pixels that nothing has compressed, or that the container has.
+
+    `read(start, stop)` gives frames start..stop as (n, h, w, 3) RGB or (n, h, w) grey, uint8; it may raise
+    `RecordingError`.
+    """
+
+    info: CameraInfo
+    frames: int
+    times_s: TimesS
+    where: str  # how errors name it
+    read: Callable[[int, int], np.ndarray]
+    path: Path | None = None
+
+    def packets(self) -> Packets:
+        """One packet a frame; each is a keyframe. Its content is its pixels."""
+        content: list[bytes] = []
+        sizes: list[int] = []
+        for chunk in self._chunks(_CHUNK):
+            for frame in chunk:
+                data = np.ascontiguousarray(frame)
+                content.append(hashlib.blake2b(data.data, digest_size=CONTENT_HASH_BYTES).digest())
+                sizes.append(data.nbytes)
+        rows = np.frombuffer(b"".join(content), np.uint8).reshape(-1, CONTENT_HASH_BYTES)
+        return Packets(
+            times_s=self.times_s[: len(sizes)],
+            sizes=np.array(sizes, np.int32),
+            keyframe=np.ones(len(sizes), bool),
+            hashes=np.ascontiguousarray(rows[:, :8]).view(np.uint64).reshape(-1),
+            digest=packets_digest(content),
+        )
+
+    def luma(self, *, chunk: int = _CHUNK) -> Iterator[Luma]:
+        """Grey levels in chunks of at most `chunk` frames, in order."""
+        for frames in self._chunks(chunk):
+            yield grey(frames)
+
+    def rgb(self, frames: Sequence[int]) -> Rgb:
+        """These frames in colour (n, h, w, 3)."""
+        images = []
+        for number in frames:
+            if not 0 <= number < self.frames:
+                raise VideoError(f"{self.where}: there is no frame {number}; the episode has {self.frames}")
+            image = self.read(number, number + 1)
+            images.append(np.repeat(image[..., None], 3, axis=3) if image.ndim == 3 else image)
+        if not images:
+            return np.empty((0, self.info.height or 0, self.info.width or 0, 3), np.uint8)
+        return np.concatenate(images)
+
+    def _chunks(self, size: int) -> Iterator[np.ndarray]:
+        for start in range(0, self.frames, size):
+            yield self.read(start, min(start + size, self.frames))
+
+
+def grey(frames: np.ndarray) -> Luma:
+    """Luma (n, h, w) of RGB frames (n, h, w, 3), by BT.601; grey frames (n, h, w) are given back."""
+    if frames.ndim == 3:
+        return frames
+    total = frames[..., 0].astype(np.uint32) * _LUMA[0]
+    total += frames[..., 1].astype(np.uint32) * _LUMA[1]
+    total += frames[..., 2].astype(np.uint32) * _LUMA[2]
+    total += 1 << 15
+    return (total >> 16).astype(np.uint8)
