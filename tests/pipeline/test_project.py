@@ -218,7 +218,7 @@ def test_a_store_remembers_how_a_corpus_was_opened(sample_corpus: Path, tmp_path
 
 
 def test_options_of_a_format_that_takes_none_are_refused(sample_corpus: Path, tmp_path: Path) -> None:
-    with pytest.raises(RecipeError, match="options.rate_hz: a lerobot corpus takes no options"):
+    with pytest.raises(RecipeError, match=r"options\.rate_hz: a lerobot corpus takes no options"):
         gristmill.open(sample_corpus, store=tmp_path / "s", options={"rate_hz": 10}).audit()
 
 
