@@ -119,6 +119,22 @@ def test_curate_exports_what_it_says(spoilt, tmp_path: Path) -> None:
     assert head.start > 60  # three seconds of standing still at 30 Hz, a little of which stays
 
 
+def test_a_dry_run_foresees_what_happens(filmed_corpus: Path, tmp_path: Path) -> None:
+    corpus = tmp_path / "gaps"
+    told = inject(filmed_corpus, corpus, faults=["time_gap", "idle_head"], share=0.2, seed=5, truth=tmp_path / "t.json")
+    project = gristmill.open(corpus, store=tmp_path / "s")
+    (foreseen,) = project.curate(dry_run=True).plans
+    done = project.curate(tmp_path / "out")
+    assert foreseen.decisions == done.plans[0].decisions
+    verdicts = dict(zip(foreseen.index.tolist(), foreseen.decisions, strict=True))
+    assert (verdicts[planted(told, "time_gap")].verdict, verdicts[planted(told, "time_gap")].stretches) == (
+        Verdict.QUARANTINE,
+        (),
+    )
+    assert verdicts[planted(told, "idle_head")].verdict is Verdict.TRIM
+    assert done.told().episodes_out == done.snapshot.spans.num_rows
+
+
 def test_a_waiver_persists_and_enters_the_lineage(spoilt, tmp_path: Path) -> None:
     corpus, told = spoilt
     project = gristmill.open(corpus, store=tmp_path / "s")

@@ -16,6 +16,7 @@ from gristmill.recipe import Recipe
 from gristmill.report.curation import Curation as Told
 from gristmill.report.curation import RuleOutcome
 from gristmill.select.freeze import freeze
+from gristmill.select.outcome import carried_out, foreseen
 from gristmill.select.plan import Plan, plan
 from gristmill.snapshot import Snapshot
 from gristmill.store import Store
@@ -68,9 +69,10 @@ def curate(
     digests = [[measuring.digests_of(store, corpus, int(row)) for row in audit.rows] for audit, corpus in audited]
     plans = plan(audits, digests, gate=recipe.gate, trim=recipe.trim)
     notes = tuple(_idle_rules(recipe, audits))
-    if dry_run:
-        return Curation(audits=audits, plans=plans, notes=notes)
     corpora = {audit.facts.root: corpus for audit, corpus in audited}
+    if dry_run:
+        plans = foreseen(plans, corpora.__getitem__, dropped_frames=recipe.dropped_frames, align=recipe.align)
+        return Curation(audits=audits, plans=plans, notes=notes)
     snapshot = freeze(
         plans,
         corpora.__getitem__,
@@ -103,6 +105,7 @@ def curate(
     )
     if tag is not None:
         store.tag(tag, snapshot.id)
+    plans = carried_out(plans, snapshot)
     return Curation(audits=audits, plans=plans, snapshot=snapshot, folder=folder, export=result, notes=notes)
 
 
