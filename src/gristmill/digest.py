@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from gristmill.episode import Channel
+from gristmill.episode import Channel, Episode
 
 _SIZE = 16
 
@@ -24,6 +24,23 @@ def text_digest(parts: Iterable[str]) -> str:
         data = part.encode("utf-8", "surrogatepass")
         h.update(len(data).to_bytes(8, "little"))
         h.update(data)
+    return h.hexdigest()
+
+
+def episode_digest(episode: Episode) -> str:
+    """`values_digest` of an episode, with the times that further clocks of its streams gave.
+
+    Raises:
+        RecordingError: it cannot be read.
+    """
+    digest = values_digest(episode.channels, episode.rate_hz)
+    if not episode.clocks:
+        return digest
+    h = hashlib.blake2b(digest.encode(), digest_size=_SIZE)
+    for stream, clocks in sorted(episode.clocks.items()):
+        for name, times_s in clocks.items():  # the order counts: the first one is used
+            h.update(_heading(stream, name, (), times_s.shape, times_s.dtype))
+            h.update(_bytes(times_s))
     return h.hexdigest()
 
 

@@ -115,6 +115,9 @@ class Episode:
     load_traces: Callable[[str], CameraTraces | None] = field(default=lambda camera: None, repr=False)
     # Columns that belong to bookkeeping (timestamp, frame_index, ...), raw: name -> (t,) array.
     load_index_columns: Callable[[], Mapping[str, IntArray]] = field(default=dict, repr=False)
+    # Stream (a channel's or camera's key) -> name of a clock ("log", "header", "device") -> its samples' times, (t,)
+    # seconds from the episode's start. The first clock of a stream is the one that its channel's times come from.
+    load_clocks: Callable[[], Mapping[str, Mapping[str, TimesS]]] = field(default=dict, repr=False)
 
     @lazy
     def channels(self) -> Mapping[str, Channel]:
@@ -125,6 +128,11 @@ class Episode:
     def index_columns(self) -> Mapping[str, np.ndarray]:
         """Bookkeeping columns as recorded (`timestamp`, `frame_index`, `index`, ...), each (t,)."""
         return self.load_index_columns()
+
+    @lazy
+    def clocks(self) -> Mapping[str, Mapping[str, TimesS]]:
+        """Times by every clock that the recording kept of a stream; streams with one clock need not be named."""
+        return self.load_clocks()
 
     @lazy
     def times_s(self) -> TimesS:

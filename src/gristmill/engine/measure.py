@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from gristmill.check import Measured
 from gristmill.columns import keys, lanes_of
-from gristmill.digest import text_digest, values_digest
+from gristmill.digest import episode_digest, text_digest
 from gristmill.engine.batches import Rows, TraceRows, arrays_of, problem
 from gristmill.engine.plan import (
     BROKEN,
@@ -203,9 +203,9 @@ class _Session:
             return
         reading = digest = None
         try:
-            channels = episode.channels
+            _ = episode.channels
             if new:
-                digest = values_digest(channels, episode.rate_hz)
+                digest = episode_digest(episode)
                 self._counters.read += 1
         except RecordingError as error:
             reading = str(error)

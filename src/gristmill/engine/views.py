@@ -38,10 +38,11 @@ def view(episode: Episode, reads: Reads) -> Episode:
     if not reads.card:
         seen.embodiment = _NO_CARD
     if not reads.channels:
-        for name in ("channels", "index_columns", "times_s", "frames", "dims"):
+        for name in ("channels", "index_columns", "clocks", "times_s", "frames", "dims"):
             seen.__dict__.pop(name, None)
         seen.load_channels = _undeclared
         seen.load_index_columns = dict
+        seen.load_clocks = dict
     if not reads.cameras:
         seen.cameras = {}
     if not reads.traces:

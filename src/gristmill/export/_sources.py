@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from gristmill.digest import text_digest, values_digest
+from gristmill.digest import episode_digest, text_digest
 from gristmill.episode import Corpus, Episode
 from gristmill.errors import RecordingError, SnapshotError
 from gristmill.kept import Kept
@@ -80,7 +80,7 @@ class Recordings:
     def _verify(self, episode: Episode, span: Kept) -> None:
         frozen = self._frozen[span.episode_id]
         try:
-            now = {"values": values_digest(episode.channels, episode.rate_hz), "task": text_digest(episode.tasks)}
+            now = {"values": episode_digest(episode), "task": text_digest(episode.tasks)}
             now |= {f"camera {k}": episode.cameras[k].packets().digest for k in span.cameras}
         except (RecordingError, KeyError) as error:
             raise SnapshotError(

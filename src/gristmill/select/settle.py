@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gristmill.audit import Verdict
-from gristmill.digest import text_digest, values_digest
+from gristmill.digest import episode_digest, text_digest
 from gristmill.episode import Digests, Episode
 from gristmill.errors import RecordingError, SnapshotError, VideoError
 from gristmill.kept import Fill
@@ -64,11 +64,11 @@ def settle(
     """
     settled = Settled(decision.verdict, decision.usable_for, decision.rules, (), (), _UNREAD)
     try:
-        channels = episode.channels
+        _ = episode.channels
     except RecordingError as error:
         return replace(_set_aside(settled, f"unreadable: {error}"), verdict=Verdict.DROP)
     task = text_digest(episode.tasks)
-    digests = Digests(values_digest(channels, episode.rate_hz), task, known.meta, {})
+    digests = Digests(episode_digest(episode), task, known.meta, {})
     _same(episode, "its values", known.values, digests.values)
     settled = replace(settled, digests=digests)
     stretches = _within(decision.stretches, episode)

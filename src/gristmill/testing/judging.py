@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gristmill.check import Check, Column, Measured
-from gristmill.digest import values_digest
+from gristmill.digest import episode_digest
 from gristmill.episode import CorpusFacts, Episode
 from gristmill.errors import RecordingError
 from gristmill.finding import Event, Finding, Issue
@@ -108,7 +108,7 @@ def _events(measured: Sequence[Measured | None]) -> Events:
 
 def _values_digest(episode: Episode) -> str:
     try:
-        return values_digest(episode.channels, episode.rate_hz)
+        return episode_digest(episode)
     except RecordingError:
         return ""
 
