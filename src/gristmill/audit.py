@@ -15,7 +15,7 @@ import numpy as np
 from gristmill.embodiment import Embodiment
 from gristmill.episode import CorpusFacts
 from gristmill.finding import Finding
-from gristmill.types import FloatArray, IntArray
+from gristmill.types import FloatArray, IntArray, TimesS
 
 
 class Verdict(StrEnum):
@@ -54,6 +54,8 @@ class Audit:
     not_checked: Sequence[NotChecked]
     metrics: Mapping[str, FloatArray] = field(default_factory=dict)  # "check.column" -> (n,)
     waived: Mapping[tuple[str, str], str] = field(default_factory=dict)  # (episode id, check) -> reason
+    # row -> recorded times (t,), of the episodes that may be cut and whose frame k does not stand at k / rate
+    times_s: Mapping[int, TimesS] = field(default_factory=dict)
     unreadable: Mapping[int, str] = field(default_factory=dict)  # row -> why nothing could be read
 
     @property

@@ -114,3 +114,12 @@ def test_an_episode_without_any_motion():
     (found,) = judge(Idle(), [reaching(i) for i in range(7)] + [make_episode(state=rest, action=rest, index=7)])
     assert (found.row, found.code) == (7, "idle_head")
     assert found.spans_s[0].end_s == pytest.approx(5.0)
+
+
+def test_a_head_is_a_head_whenever_its_clock_begins():
+    still = paused(0, "head")
+    state, action = (still.channels[k].values for k in ("observation.state", "action"))
+    late = make_episode(state=state, action=action, times_s=np.arange(len(state)) / 30 + 5, index=0)
+    (found,) = judge(Idle(), [late, *(reaching(i) for i in range(1, 5))])
+    assert found.code == "idle_head"
+    np.testing.assert_allclose(found.spans_s[0], (5, 8), atol=0.3)

@@ -8,7 +8,8 @@ import pytest
 from gristmill.checks.timestamps import Timestamps
 from gristmill.episode import Channel
 from gristmill.finding import Kind
-from gristmill.testing import CheckContract, judge, make_episode, reaching
+from gristmill.testing import CheckContract, judge, make_episode, manifest_of, reaching
+from gristmill.testing.filming import filmed
 
 
 def at(times, index=0, rate_hz=30.0):
@@ -60,7 +61,23 @@ def test_one_dropped_frame_is_a_risk():
 
 def test_episodes_are_never_compared_with_their_neighbours():
     # One after the other on a clock that runs through, as rows lie in a file.
-    assert judge(Timestamps(), [at(np.arange(60) / 30 + i * 100, i) for i in range(3)]) == []
+    found = judge(Timestamps(), [at(np.arange(60) / 30 + i * 100, i) for i in range(3)])
+    assert [(f.row, f.code, f.kind, f.measured) for f in found] == [
+        (1, "offset", Kind.RISK, 100),
+        (2, "offset", Kind.RISK, 200),
+    ]
+
+
+def test_times_that_begin_late_find_other_frames_where_there_are_cameras():
+    late = filmed(1, times_s=np.arange(120) / 30 + 5)
+    (found,) = judge(Timestamps(), [filmed(0), late])
+    assert (found.row, found.code, found.kind) == (1, "offset", Kind.DEFECT)
+    assert found.measured == pytest.approx(5)
+
+
+@pytest.mark.parametrize(("times", "stray"), [(np.arange(60) / 30, 0), (np.arange(60) / 30 + 0.1, 3)])
+def test_how_far_times_stray_from_the_declared_rate(times, stray):
+    assert manifest_of(Timestamps(), [at(times)])["stray"] == pytest.approx(stray, abs=1e-3)
 
 
 def test_jitter_is_no_gap():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from gristmill.finding import Finding, Kind, Span
@@ -88,3 +91,31 @@ def test_spans_of_other_checks_are_cut_as_they_are() -> None:
 def test_spans_outside_the_episode_do_no_harm(span) -> None:
     (kept,) = Trim(keep_head_s=0).apply([_idle("", span, check="x")], 100, 10).spans
     assert 0 <= kept.start < kept.stop <= 100
+
+
+def test_recorded_times_say_which_frames_a_span_holds() -> None:
+    # A clock that begins at 5 s: the span 5 .. 8 s holds frames 0..29.
+    late = 5 + np.arange(100) / 10
+    assert Trim().apply([_idle("head", (5.0, 8.0))], 100, 10, late).spans == ((29, 100),)
+    # One second is missing after frame 49: 8 .. 9 s are frames 70..79.
+    gapped = np.r_[0:50, 60:110] / 10
+    assert Trim().apply([_idle("", (8.0, 9.0), check="spike")], 100, 10, gapped).spans == ((0, 70), (80, 100))
+
+
+def test_spans_of_cameras_count_their_frames() -> None:
+    late = 5 + np.arange(100) / 10
+    blurred = replace(_idle("", (2.0, 3.0), check="blur"), camera="front")
+    assert Trim().apply([blurred], 100, 10, late).spans == ((0, 20), (30, 100))
+
+
+def test_a_gap_splits_and_takes_no_sample() -> None:
+    # From the sample at 4.9 s to the one at 6 s.
+    gapped = np.r_[0:50, 60:110] / 10
+    gap = _idle("", (4.9, 6.0), check="timestamps")
+    assert Trim().apply([gap], 100, 10, gapped).spans == ((0, 50), (50, 100))
+
+
+def test_times_that_run_backwards_or_are_none_cut_all_the_same() -> None:
+    times = np.arange(100) / 10
+    times[40:45], times[60] = 1.0, np.nan
+    assert Trim().apply([_idle("", (7.0, 8.0), check="spike")], 100, 10, times).spans == ((0, 70), (80, 100))

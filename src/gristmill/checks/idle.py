@@ -52,11 +52,12 @@ class Idle:
     hesitation; a short rest at the end is how a policy learns to stop.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[Reads] = Reads(motion=True, channels=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("reach", about="widest range of an arm's dimension, in its unit"),
-        Column("duration_s", unit="s", about="last time"),
+        Column("begin_s", unit="s", about="first time"),
+        Column("end_s", unit="s", about="end of the last sample"),
     )
     fix: ClassVar[str] = "Trim pauses at the head, and long ones in the middle; keep a short rest at the end."
     source: ClassVar[str] = (
@@ -87,7 +88,8 @@ class Idle:
         if grid is None:
             return Measured(unknown=f"shorter than {2 * self.window_s:g} s, or without state and action")
         reach = float(motion.range[layout.moving].max())
-        values = {"reach": reach, "duration_s": motion.clock.span_s(0, motion.frames)[1]}
+        begin_s, end_s = motion.clock.span_s(0, motion.frames)
+        values = {"reach": reach, "begin_s": begin_s, "end_s": end_s}
         # A run of w windows covers w + width - 1 samples.
         least = max(1, round(self.at_least_s / (grid.hop * motion.clock.period_s)) - grid.width + 1)
         if may_rest(motion, grid, layout.moving, self.still_below) < least:
@@ -117,15 +119,15 @@ class Idle:
         reach = manifest["reach"]
         unmoved = reach < self.min_reach * robust.median(reach)
         for row in np.flatnonzero(unmoved).tolist():
-            runs[row] = [Rest(0.0, float(manifest["duration_s"][row]), 0.0)]
+            runs[row] = [Rest(float(manifest["begin_s"][row]), float(manifest["end_s"][row]), 0.0)]
         for row in sorted(runs):
             yield from self._of_episode(manifest, row, _united(runs[row]))
 
     def _of_episode(self, manifest: Manifest, row: int, rests: list[Rest]) -> Iterator[Finding]:
-        end_s = float(manifest["duration_s"][row])
+        begin_s, end_s = float(manifest["begin_s"][row]), float(manifest["end_s"][row])
         places: dict[str, list[Rest]] = {place: [] for place in _WHY}
         for rest in rests:
-            at_head, at_tail = rest.start_s <= self.edge_s, rest.end_s >= end_s - self.edge_s
+            at_head, at_tail = rest.start_s <= begin_s + self.edge_s, rest.end_s >= end_s - self.edge_s
             place = "head" if at_head else "tail" if at_tail else "middle"
             if rest.idle_s >= getattr(self, f"min_{place}_s"):
                 places[place].append(rest)

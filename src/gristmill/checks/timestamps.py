@@ -15,6 +15,7 @@ from gristmill.finding import Event, Finding, Kind, Span
 from gristmill.grouping import Group, by_channel, strongest
 from gristmill.manifest import Manifest, finding
 from gristmill.motion import motion_of
+from gristmill.types import TimesS
 
 _LATE = 1.5  # an interval of so many periods lacks a sample; less is jitter, which has its own check
 _HUGE_S = 1e9  # beyond this, a time is no time
@@ -29,10 +30,12 @@ class Timestamps:
     Gaps of a single sample are a risk, longer ones a defect.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[Reads] = Reads(motion=True, channels=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("missing_s", unit="s", about="time missing in all gaps together"),
+        Column("first_s", unit="s", about="time of the first sample, where all channels share one clock"),
+        Column("stray", unit="frames", about="how far times stray from sample number over declared rate", metric=True),
         Column("repeated", "int", about="intervals of zero length"),
         Column("backward", "int", about="intervals that go backwards or are not finite"),
     )
@@ -46,6 +49,7 @@ class Timestamps:
 
     min_gap_s: float = 0.1  # missing time from which on a gap is a defect
     min_gap_samples: float = 1.5  # and missing samples
+    max_offset_samples: float = 0.5  # that the first time may lie off 0; beyond it, a lookup finds another frame
 
     def measure(self, episode: Episode) -> Measured:
         """Gaps, repeats and reversals of every clock; strength is the missing, 0 or reversed time in seconds."""
@@ -70,7 +74,11 @@ class Timestamps:
             repeated += int(np.count_nonzero(intervals == 0))
             backward += int(np.count_nonzero(~(intervals >= 0)))
             events += _events(clock, key)
-        return Measured({"missing_s": missing, "repeated": repeated, "backward": backward}, strongest(events))
+        times = motion.clock.times_s
+        # Streams with clocks of their own begin when they begin.
+        first_s = float(times[0]) if len(clocks) == 1 else np.nan
+        values = {"missing_s": missing, "repeated": repeated, "backward": backward, "first_s": first_s}
+        return Measured(values | {"stray": _stray(times, episode.rate_hz)}, strongest(events))
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Every gap, repeat and reversal, by kind."""
@@ -101,6 +109,27 @@ class Timestamps:
                     unit="intervals",
                 )
 
+        yield from self._offsets(manifest, period_s)
+
+    def _offsets(self, manifest: Manifest, period_s: float) -> Iterator[Finding]:
+        """Episodes that do not begin at 0: with cameras, every frame is looked up at the wrong time."""
+        first = manifest["first_s"]
+        limit = self.max_offset_samples * period_s
+        kind = Kind.DEFECT if manifest.facts.cameras else Kind.RISK
+        for row in np.flatnonzero(np.abs(first) > limit).tolist() if period_s else ():
+            yield finding(
+                self,
+                kind,
+                row,
+                f"times of {manifest.where(row)} begin at {first[row]:.3g} s instead of 0 (at most {limit:.3g} s "
+                "allowed); a loader adds them to where the episode's video begins, and finds other frames",
+                code="offset",
+                measured=abs(first[row]),
+                threshold=limit,
+                unit="s",
+                fix="Subtract the first time from all of the episode's times; an export does so.",
+            )
+
     def _gap(self, manifest: Manifest, group: Group, kind: Kind, code: str) -> Finding:
         missing = float(group.strengths.sum())
         return finding(
@@ -116,6 +145,14 @@ class Timestamps:
             threshold=self.min_gap_s,
             unit="s",
         )
+
+
+def _stray(times_s: TimesS, rate_hz: float) -> float:
+    """Largest distance of a time from where the declared rate puts its sample, in samples; NaN where one is none."""
+    off = np.multiply(times_s, rate_hz)
+    off -= np.arange(len(off))
+    np.abs(off, out=off)
+    return float(off.max())
 
 
 def _events(clock: Clock, key: str | None) -> Iterator[Event]:

@@ -14,13 +14,17 @@ import numpy as np
 from gristmill import measuring, memory
 from gristmill.audit import Audit, NotChecked
 from gristmill.episode import Corpus
+from gristmill.errors import RecordingError
 from gristmill.finding import Finding, Kind
 from gristmill.manifest import Manifest
 from gristmill.recipe import Recipe
 from gristmill.select import gate
 from gristmill.store import Store
+from gristmill.types import TimesS
 
 _ORDER = {Kind.DEFECT: 0, Kind.RISK: 1, Kind.TRAIT: 2}
+# How far an episode's times stray from k / rate, in frames; below a tenth of one, they tell the same frames.
+_STRAY, _NEGLIGIBLE = "timestamps.stray", 0.1
 _NAMED = 3  # episodes named one by one in "not checked"; more are counted
 
 
@@ -54,6 +58,7 @@ def judge(store: Store, corpus: Corpus, recipe: Recipe, rows: np.ndarray, camera
     kept = [f for f in findings if f.row is None or (ids[f.row], f.check) not in waived]
     own = sorted((f for f in kept if f.row is not None), key=lambda f: (f.row, _ORDER[f.kind], f.check))
     whole = sorted((f for f in kept if f.row is None), key=lambda f: (_ORDER[f.kind], f.check))
+    times_s = _recorded_times(corpus, recipe, rows, own, metrics)
     verdicts = gate.verdicts(
         recipe.gate,
         len(rows),
@@ -63,6 +68,7 @@ def judge(store: Store, corpus: Corpus, recipe: Recipe, rows: np.ndarray, camera
         trim=recipe.trim,
         length=table.length[rows],
         rate_hz=corpus.facts.rate_hz,
+        times_s=times_s,
     )
     return Audit(
         facts=corpus.facts,
@@ -80,8 +86,25 @@ def judge(store: Store, corpus: Corpus, recipe: Recipe, rows: np.ndarray, camera
         not_checked=not_checked,
         metrics=metrics,
         waived=waived,
+        times_s=times_s,
         unreadable=unreadable,
     )
+
+
+def _recorded_times(
+    corpus: Corpus, recipe: Recipe, rows: np.ndarray, findings: Sequence[Finding], metrics: Mapping[str, np.ndarray]
+) -> dict[int, TimesS]:
+    """Times of the episodes that a rule may cut, where the declared rate does not tell which frame stands where."""
+    stray = metrics.get(_STRAY)
+    cut = sorted({f.row for f in gate.trimming(recipe.gate, findings) if f.row is not None})
+    wanted = [row for row in cut if stray is None or not abs(stray[row]) < _NEGLIGIBLE]
+    found = {}
+    for row, episode in zip(wanted, corpus.episodes(rows[wanted].tolist()), strict=True):
+        try:
+            found[row] = episode.times_s
+        except RecordingError:
+            continue  # what cannot be read is not exported, and has a finding of its own
+    return found
 
 
 def _metrics(name: str, check: Any, manifest: Manifest) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ from typing import Literal
 from gristmill.audit import Verdict
 from gristmill.finding import Finding, Kind
 from gristmill.select.trim import Trim
-from gristmill.types import IntArray
+from gristmill.types import IntArray, TimesS
 
 Action = Literal["keep", "trim", "quarantine", "drop"]
 
@@ -80,6 +80,7 @@ def verdicts(
     trim: Trim | None = None,
     length: IntArray | None = None,
     rate_hz: float = 1.0,
+    times_s: Mapping[int, TimesS] | None = None,
 ) -> Verdicts:
     """What the gate says of each episode.
 
@@ -92,6 +93,7 @@ def verdicts(
         trim: with it, an episode whose idleness is short enough to stay is kept, not trimmed.
         length: (episodes,) frames; needed with `trim`.
         rate_hz: declared rate; needed with `trim`.
+        times_s: row -> recorded times, of the rows whose frame k does not stand at k / rate.
 
     Trouble with a camera makes an episode unusable for vision and leaves its low-dimensional data alone,
     unless the gate requires cameras.
@@ -123,7 +125,7 @@ def verdicts(
             reasons[row].append(rule)
             worst[row] = max(worst[row], verdict, key=_ORDER.index)
     for row, found in cut.items():
-        if worst[row] is Verdict.KEEP and _cuts(trim, [f for _, f in found], length, row, rate_hz):
+        if worst[row] is Verdict.KEEP and _cuts(trim, [f for _, f in found], length, row, rate_hz, times_s):
             worst[row] = Verdict.TRIM
             reasons[row].extend(rule for rule, _ in found)
     usable = tuple(
@@ -155,8 +157,15 @@ def trimming(gate: Gate, findings: Sequence[Finding]) -> list[Finding]:
     return [f for f in findings if f.spans_s and gate.rule(f)[1] == "trim"]
 
 
-def _cuts(trim: Trim | None, findings: Sequence[Finding], length: IntArray | None, row: int, rate_hz: float) -> bool:
+def _cuts(
+    trim: Trim | None,
+    findings: Sequence[Finding],
+    length: IntArray | None,
+    row: int,
+    rate_hz: float,
+    times_s: Mapping[int, TimesS] | None,
+) -> bool:
     if trim is None or length is None:
         return True
     frames = int(length[row])
-    return trim.apply(findings, frames, rate_hz).spans != ((0, frames),)
+    return trim.apply(findings, frames, rate_hz, (times_s or {}).get(row)).spans != ((0, frames),)

@@ -106,6 +106,7 @@ def _decisions(audit: Audit, copies: Sequence[str], gate: Gate, trim: Trim) -> l
         trim=trim,
         length=audit.length,
         rate_hz=audit.facts.rate_hz,
+        times_s=audit.times_s,
     )
     gated, without_gaps = judge(audit.findings), judge([f for f in audit.findings if not is_gap(f)])
     to_cut: defaultdict[int, list[Finding]] = defaultdict(list)
@@ -120,7 +121,7 @@ def _decisions(audit: Audit, copies: Sequence[str], gate: Gate, trim: Trim) -> l
         elif row in audit.unreadable:
             decisions.append(Decision(Verdict.DROP, (), ("unreadable",), ()))
         else:
-            trimmed = trim.apply(to_cut[row], int(audit.length[row]), audit.facts.rate_hz)
+            trimmed = trim.apply(to_cut[row], int(audit.length[row]), audit.facts.rate_hz, audit.times_s.get(row))
             decisions.append(_decide(row, gated, without_gaps, trimmed, int(audit.length[row])))
     return decisions
 

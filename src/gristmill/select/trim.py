@@ -10,10 +10,14 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import NamedTuple
 
+import numpy as np
+
 from gristmill.finding import Finding
+from gristmill.types import TimesS
 
 # Recorded times are float32: after an hour they are off by a hundredth of a frame.
 _ROUNDING = 0.02
+_GAPS = "timestamps"  # the check whose spans reach from the sample before a gap to the one after
 IDLE = "idle"  # the check whose spans are stillness; spans of other checks are cut as they are
 
 
@@ -46,21 +50,26 @@ class Trim:
     min_kept_s: float = 1.0  # shorter pieces are not worth an episode
     drop_idle_episodes: bool = False  # whether an episode of which too little is left goes altogether
 
-    def apply(self, findings: Sequence[Finding], length: int, rate_hz: float) -> Trimmed:
+    def apply(self, findings: Sequence[Finding], length: int, rate_hz: float, times_s: TimesS | None = None) -> Trimmed:
         """What is left of an episode of `length` frames.
 
         Args:
             findings: those whose rule says "trim"; their spans are in seconds from the episode's start.
             length: frames.
             rate_hz: declared rate.
+            times_s: (length,) recorded times, where frame k does not stand at k / rate; spans of cameras count
+                their frames at the declared rate all the same.
         """
         cuts: list[Stretch] = []
         rules: list[str] = []
         for finding in findings:
+            recorded = None if times_s is None or finding.camera is not None else _ascending(times_s, rate_hz)
             for start_s, end_s in finding.spans_s:
-                first, last = _frame(start_s, rate_hz, length), _frame(end_s, rate_hz, length)
+                first, last = (_frame(t, rate_hz, length, recorded) for t in (start_s, end_s))
+                if finding.check == _GAPS:
+                    first = min(first + 1, last)  # the samples on both sides of a gap are sound
                 cut, rule = self._cut(finding, Stretch(first, last), length, rate_hz)
-                if cut.stop > cut.start:
+                if cut.stop > cut.start or (finding.check == _GAPS and 0 < cut.start < length):
                     cuts.append(cut)
                     rules.append(rule)
         if not cuts:
@@ -89,9 +98,17 @@ class Trim:
         return Stretch(span.start + side, span.stop - side), "trim.middle"
 
 
-def _frame(time_s: float, rate_hz: float, length: int) -> int:
-    """The first frame at or after a time; frame k stands at k / rate."""
+def _frame(time_s: float, rate_hz: float, length: int, recorded: TimesS | None) -> int:
+    """The first frame at or after a time; frame k stands at k / rate, or where it was recorded."""
+    if recorded is not None:
+        return min(length, int(np.searchsorted(recorded, time_s - _ROUNDING / rate_hz)))
     return min(length, max(0, ceil(time_s * rate_hz - _ROUNDING)))
+
+
+def _ascending(times_s: TimesS, rate_hz: float) -> TimesS:
+    """Times in which a frame can be looked up: one that runs backwards or is none stands with the one before."""
+    usable = np.where(np.isfinite(times_s), times_s, np.arange(len(times_s)) / rate_hz)
+    return np.maximum.accumulate(usable)
 
 
 def _complement(cuts: Sequence[Stretch], length: int) -> list[Stretch]:
