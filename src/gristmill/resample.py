@@ -1,0 +1,230 @@
+"""Resampling: an episode whose streams have clocks of their own becomes one with a single timeline.
+
+Only when a recipe asks for it (`[resample]`). Each channel gets a companion `KEY.provenance` (uint8, see
+`Provenance`), so that what was not observed can be dropped or masked later. Nothing here reads or writes a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gristmill import interpolation
+from gristmill.dim_methods import DimGroup, groups_of
+from gristmill.embodiment import Embodiment
+from gristmill.episode import Camera, Channel, Episode
+from gristmill.errors import RecordingError
+from gristmill.formats.cameras import LazyCameras
+from gristmill.timeline import (
+    SUFFIX,
+    Around,
+    Provenance,
+    Resample,
+    Timeline,
+    around,
+    camera_rows,
+    picked,
+    timeline_of,
+)
+from gristmill.types import IntArray, Table, TimesS
+
+if TYPE_CHECKING:
+    from gristmill.video.resampled import ResampledCamera
+
+RECORDED = "recorded"  # the clock of a stream that was resampled, when the recording names none
+
+__all__ = ["Featurized", "Provenance", "Resample", "Timeline", "as_episode", "featurize", "provenance_key", "resample"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Featurized:
+    """What resampling an episode gives, and what can be kept of it: arrays and names, no loaders."""
+
+    timeline: Timeline
+    channels: Mapping[str, Channel]  # all at the timeline's times, companions included
+    clocks: Mapping[str, Mapping[str, TimesS]]  # as recorded, in seconds from the timeline's start
+    rows: IntArray  # (t,) row of the recording behind each frame, for what is neither number nor picture
+
+
+def resample(episode: Episode, rule: Resample) -> Episode:
+    """The episode on one timeline. States, actions and further channels are resampled at once, pictures when asked for.
+
+    Args:
+        episode: as recorded. Its channels may have any number of clocks.
+        rule: rate, methods, and how far a value may be from an observation.
+
+    Returns:
+        An episode of the same id. Times begin at 0 s. For each channel KEY there is a further channel
+        `KEY.provenance`, and one for each camera (see `provenance_key`). `clocks` holds the recorded times.
+
+    Raises:
+        RecordingError: it cannot be read, or no timeline covers its states and actions.
+        RecipeError: the rule asks for an average of what has none.
+    """
+    made = featurize(episode, rule)
+    return as_episode(episode, made.timeline, rule, lambda: made)
+
+
+def featurize(episode: Episode, rule: Resample) -> Featurized:
+    """All low-dimensional channels of an episode on one timeline; raises as `resample` does."""
+    timeline = timeline_of(episode, rule)
+    times_s = timeline.times_s
+    lying: dict[int, Around] = {}  # streams mostly share clocks
+    channels: dict[str, Channel] = {}
+    companions: dict[str, Channel] = {}
+    for key, channel in episode.channels.items():
+        where = lying.get(id(channel.times_s))
+        if where is None:
+            where = lying[id(channel.times_s)] = around(channel.times_s, timeline, rule)
+        values, codes = _resampled(channel, where, rule, episode.embodiment)
+        channels[key] = Channel(key, channel.role, values, times_s, channel.names)
+        companions[provenance_key(key)] = _companion(key, codes, times_s)
+    for key in episode.cameras:
+        codes = _camera_codes(episode, key, timeline, rule)
+        companions[provenance_key(key)] = _companion(key, codes, times_s)
+    rows, _ = picked(around(episode.times_s, timeline, rule), "nearest")
+    return Featurized(
+        timeline=timeline, channels=channels | companions, clocks=_clocks(episode, timeline.start_s), rows=rows
+    )
+
+
+def as_episode(source: Episode, timeline: Timeline, rule: Resample, load: Callable[[], Featurized]) -> Episode:
+    """The resampled episode of a recording.
+
+    Args:
+        source: the recording; its loaders are called for pictures and for nothing else.
+        timeline: of the resampled episode.
+        rule: as the timeline was made by.
+        load: gives what `featurize` gives of it; called once.
+    """
+    made = _Once(load)
+    return Episode(
+        id=source.id,
+        corpus=source.corpus,
+        index=source.index,
+        length=timeline.frames,
+        rate_hz=rule.rate_hz,
+        tasks=source.tasks,
+        embodiment=source.embodiment,
+        cameras=LazyCameras(list(source.cameras), partial(_camera, source.cameras, timeline, rule)),
+        issues=source.issues,
+        load_channels=lambda: made().channels,
+        load_clocks=lambda: made().clocks,
+        load_index_columns=lambda: _index_columns(source, made()),
+    )
+
+
+def provenance_key(key: str) -> str:
+    """The channel that holds the codes of a channel or camera.
+
+    LeRobot takes every feature with "image" in its name for pictures, so `observation.images.top` has its codes in
+    `observation.cameras.top.provenance`. The channel's only name is the key of what it tells of.
+    """
+    return key.replace("image", "camera") + SUFFIX
+
+
+class _Once:
+    """A loader that keeps what it gave; episodes are copied, and each copy would load anew."""
+
+    def __init__(self, load: Callable[[], Featurized]) -> None:
+        self._load = load
+        self._made: Featurized | None = None
+
+    def __call__(self) -> Featurized:
+        if self._made is None:
+            self._made = self._load()
+        return self._made
+
+
+def _resampled(channel: Channel, where: Around, rule: Resample, card: Embodiment) -> tuple[Table, IntArray]:
+    """(t, d) values of the channel's own type, and (t,) uint8 provenance: of several dimensions, the least."""
+    values = channel.values
+    out = np.zeros((len(where.tolerance_s), values.shape[1]), values.dtype)
+    codes = np.full(len(out), np.uint8(Provenance.OBSERVED))
+    for group in groups_of(channel, rule, card):
+        dims = list(group.dims)
+        found, of_group = _of_group(values[:, dims], where, group)
+        if values.dtype.kind == "f":
+            found[of_group == Provenance.MISSING] = np.nan
+        out[:, dims] = found
+        codes = np.minimum(codes, of_group)
+    return out, codes
+
+
+def _of_group(values: Table, where: Around, group: DimGroup) -> tuple[Table, IntArray]:
+    rows, distance_s = picked(where, group.method)
+    if where.found is None:
+        return np.zeros((len(rows), values.shape[1]), values.dtype), where.codes(distance_s, between=False)
+    if group.method in ("hold", "nearest"):
+        return values[rows], where.codes(distance_s, between=False)
+    samples = values[where.order].astype(np.float64)
+    if group.method == "slerp":
+        found = interpolation.slerp(samples, where.found)
+    elif group.period is not None:
+        found = interpolation.wrapped(samples, where.found, group.period)
+    else:
+        found = interpolation.linear(samples, where.found)
+    with np.errstate(invalid="ignore"):  # recorded NaNs of any kind
+        return found.astype(values.dtype), where.codes(distance_s, between=True)
+
+
+def _companion(key: str, codes: IntArray, times_s: TimesS) -> Channel:
+    return Channel(provenance_key(key), "other", codes[:, None], times_s, (key,))
+
+
+def _camera_codes(episode: Episode, key: str, timeline: Timeline, rule: Resample) -> IntArray:
+    """(t,) provenance of a camera's frames; one that cannot be read shows nothing, and says why when it is asked."""
+    try:
+        times_s = camera_times_s(episode.cameras[key])
+    except RecordingError:
+        return np.full(timeline.frames, np.uint8(Provenance.MISSING))
+    return camera_rows(times_s, timeline, rule, key)[1]
+
+
+def camera_times_s(camera: Camera) -> TimesS:
+    """(k,) times of a camera's frames from the episode's start: as its reader has them, or of its packets.
+
+    Raises:
+        VideoError: it cannot be read.
+    """
+    times_s = getattr(camera, "times_s", None)
+    return camera.packets().times_s if times_s is None else times_s
+
+
+def _camera(cameras: Mapping[str, Camera], timeline: Timeline, rule: Resample, key: str) -> ResampledCamera:
+    from gristmill.video.resampled import ResampledCamera  # it loads PyAV
+
+    return ResampledCamera(cameras[key], timeline, rule)
+
+
+def _clocks(episode: Episode, start_s: float) -> dict[str, dict[str, TimesS]]:
+    """Recorded times of every stream, one of those that share a clock; the episode's start moves with the timeline."""
+    clocks = {
+        stream: {name: times_s - start_s for name, times_s in of.items()} for stream, of in episode.clocks.items()
+    }
+    seen = [next(iter(of.values())) for of in episode.clocks.values() if of]
+    for key, channel in episode.channels.items():
+        if key not in clocks and not any(_equal(channel.times_s, times_s) for times_s in seen):
+            seen.append(channel.times_s)
+            clocks[key] = {RECORDED: channel.times_s - start_s}
+    return clocks
+
+
+def _equal(a: TimesS, b: TimesS) -> bool:
+    return a is b or np.array_equal(a, b, equal_nan=True)
+
+
+def _index_columns(source: Episode, made: Featurized) -> dict[str, np.ndarray]:
+    """Bookkeeping of the new frames: counted anew, and as recorded where it belongs to a row."""
+    frames = made.timeline.frames
+    fresh = {"timestamp": made.timeline.times_s.astype(np.float32), "frame_index": np.arange(frames)}
+    recorded = source.index_columns
+    columns = {key: values[made.rows] for key, values in recorded.items() if len(values) > made.rows.max(initial=-1)}
+    columns |= {key: values for key, values in fresh.items() if key in recorded}
+    if "index" in columns:
+        columns["index"] = int(columns["index"][0]) + np.arange(frames) if frames else columns["index"]
+    return columns
