@@ -27,6 +27,7 @@ from gristmill.timeline import (
     Timeline,
     around,
     camera_rows,
+    camera_times_s,
     picked,
     timeline_of,
 )
@@ -183,16 +184,6 @@ def _camera_codes(episode: Episode, key: str, timeline: Timeline, rule: Resample
     except RecordingError:
         return np.full(timeline.frames, np.uint8(Provenance.MISSING))
     return camera_rows(times_s, timeline, rule, key)[1]
-
-
-def camera_times_s(camera: Camera) -> TimesS:
-    """(k,) times of a camera's frames from the episode's start: as its reader has them, or of its packets.
-
-    Raises:
-        VideoError: it cannot be read.
-    """
-    times_s = getattr(camera, "times_s", None)
-    return camera.packets().times_s if times_s is None else times_s
 
 
 def _camera(cameras: Mapping[str, Camera], timeline: Timeline, rule: Resample, key: str) -> ResampledCamera:

@@ -19,7 +19,7 @@ from gristmill.interpolation import Neighbours, neighbours, ordered
 from gristmill.types import FloatArray, IntArray, TimesS
 
 if TYPE_CHECKING:
-    from gristmill.episode import Episode
+    from gristmill.episode import Camera, Episode
 
 VERSION = 1  # raise it when resampled values change
 
@@ -209,6 +209,16 @@ def picked(where: Around, method: Method) -> tuple[IntArray, FloatArray]:
     if method == "hold":
         return where.order[found.before], found.since_s
     return where.order[found.nearest], found.distance_s
+
+
+def camera_times_s(camera: Camera) -> TimesS:
+    """(k,) times of a camera's frames from the episode's start: as its reader has them, or of its packets.
+
+    Raises:
+        VideoError: it cannot be read.
+    """
+    times_s = getattr(camera, "times_s", None)
+    return camera.packets().times_s if times_s is None else times_s
 
 
 def camera_method(rule: Resample, key: str) -> Method:

@@ -12,8 +12,7 @@ from gristmill.digest import packets_digest
 from gristmill.episode import Camera, CameraInfo
 from gristmill.errors import VideoError
 from gristmill.lazy import lazy
-from gristmill.resample import camera_times_s
-from gristmill.timeline import Resample, Timeline, camera_rows
+from gristmill.timeline import Resample, Timeline, camera_rows, camera_times_s
 from gristmill.types import IntArray, Luma, Rgb
 from gristmill.video.packets import Packets
 
