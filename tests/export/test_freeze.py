@@ -83,7 +83,7 @@ def test_camera_trouble_leaves_the_low_dimensional_data(bench) -> None:
     next(corpus.episodes([2])).cameras[TOP].path.unlink()
     verdict, usable, rules = _verdicts(bench.freeze())[2]
     assert (verdict, usable) == ("keep", ["low_dim"])
-    assert rules[0].startswith("blind: ")
+    assert rules[0].startswith("camera_left_out: ")
 
 
 def test_a_camera_with_too_few_frames_is_left_behind(bench) -> None:

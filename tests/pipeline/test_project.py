@@ -135,6 +135,20 @@ def test_a_dry_run_foresees_what_happens(filmed_corpus: Path, tmp_path: Path) ->
     assert done.told().episodes_out == done.snapshot.spans.num_rows
 
 
+def test_one_broken_camera_does_not_cost_the_other(filmed_corpus: Path, tmp_path: Path) -> None:
+    corpus = Path(shutil.copytree(filmed_corpus, tmp_path / "arm"))
+    folders = sorted(p for p in (corpus / "videos").rglob("*") if p.is_dir() and list(p.glob("*.mp4")))
+    broken = next(f for f in folders if "front" in str(f))
+    for video in broken.glob("*.mp4"):
+        video.write_bytes(b"garbage" * 1000)
+    done = gristmill.open(corpus, store=tmp_path / "s").curate(tmp_path / "out")
+    (note,) = done.notes
+    assert "observation.images.front" in note
+    info = json.loads((tmp_path / "out" / "meta" / "info.json").read_text())
+    assert info["total_episodes"] == len(done.plans[0].decisions)
+    assert [k for k in info["features"] if "images" in k] == ["observation.images.wrist"]
+
+
 def test_a_waiver_persists_and_enters_the_lineage(spoilt, tmp_path: Path) -> None:
     corpus, told = spoilt
     project = gristmill.open(corpus, store=tmp_path / "s")

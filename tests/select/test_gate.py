@@ -15,17 +15,17 @@ def _finding(check: str, kind: Kind = Kind.DEFECT, row: int | None = 0, **more) 
     return Finding(check=check, kind=kind, row=row, message="m", fix="f", **more)
 
 
-def _one(finding: Finding, gate: Gate | None = None, *, cameras: bool = True):
+def _one(finding: Finding, gate: Gate | None = None, *, cameras: tuple[str, ...] = ("observation.images.top",)):
     found = verdicts(gate or Gate(), 1, [finding], cameras=cameras)
     return found.verdict[0], found.usable_for[0], found.reasons.get(0, ())
 
 
 def test_a_clean_corpus_is_kept() -> None:
-    found = verdicts(Gate(), 2, [_finding("stats", row=None)], cameras=True)
+    found = verdicts(Gate(), 2, [_finding("stats", row=None)], cameras=("observation.images.top",))
     assert found.verdict == (Verdict.KEEP, Verdict.KEEP)
     assert found.usable_for == (("low_dim", "vision"),) * 2
     assert found.reasons == {}
-    assert verdicts(Gate(), 1, [], cameras=False).usable_for == (("low_dim",),)
+    assert verdicts(Gate(), 1, [], cameras=()).usable_for == (("low_dim",),)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_check_that_a_recipe_names_beats_a_built_in_code() -> None:
 
 def test_the_worst_rule_wins() -> None:
     findings = [_finding("length"), _finding("spike"), _finding("idle", Kind.RISK, spans_s=(Span(0, 3),))]
-    found = verdicts(Gate(), 1, findings, cameras=False)
+    found = verdicts(Gate(), 1, findings, cameras=())
     assert found.verdict == (Verdict.DROP,)
     assert found.reasons[0] == ("gate.length", "gate.defects.spike")
 
@@ -73,6 +73,19 @@ def test_camera_trouble_costs_the_cameras_only() -> None:
     finding = _finding("black_frames", camera="observation.images.top")
     assert _one(finding) == (Verdict.KEEP, ("low_dim",), ("gate.defects.black_frames",))
     assert _one(finding, Gate(cameras_required=True)) == (Verdict.QUARANTINE, (), ("gate.defects.black_frames",))
+
+
+def test_a_camera_in_trouble_everywhere_is_left_out_and_the_others_stay() -> None:
+    front = [_finding("black_frames", row=row, camera="front") for row in range(3)]
+    found = verdicts(
+        Gate(), 3, [*front, _finding("blur", Kind.DEFECT, row=1, camera="wrist")], cameras=("front", "wrist")
+    )
+    assert found.left_out == ("front",)
+    assert found.usable_for == (("low_dim", "vision"), ("low_dim",), ("low_dim", "vision"))
+    # In two of three it is no matter of the camera, and the only one there is cannot be left out.
+    assert verdicts(Gate(), 3, front[:2], cameras=("front", "wrist")).left_out == ()
+    alone = verdicts(Gate(), 3, front, cameras=("front",))
+    assert (alone.left_out, alone.usable_for) == ((), (("low_dim",),) * 3)
 
 
 def test_trim_without_a_span_sets_aside() -> None:
@@ -84,7 +97,7 @@ def test_with_trim_known_short_pauses_are_kept() -> None:
         _finding("idle", Kind.RISK, row=0, code="idle_middle", spans_s=(Span(3, 5),)),
         _finding("idle", Kind.RISK, row=1, code="idle_head", spans_s=(Span(0, 3),)),
     ]
-    found = verdicts(Gate(), 2, pauses, cameras=False, trim=Trim(), length=np.array([100, 100]), rate_hz=10.0)
+    found = verdicts(Gate(), 2, pauses, cameras=(), trim=Trim(), length=np.array([100, 100]), rate_hz=10.0)
     assert found.verdict == (Verdict.KEEP, Verdict.TRIM)
     assert found.reasons == {1: ("gate.idle",)}
     assert trimming(Gate(), [*pauses, _finding("spike")]) == pauses

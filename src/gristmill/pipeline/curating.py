@@ -68,7 +68,7 @@ def curate(
     audits = [audit for audit, _ in audited]
     digests = [[measuring.digests_of(store, corpus, int(row)) for row in audit.rows] for audit, corpus in audited]
     plans = plan(audits, digests, gate=recipe.gate, trim=recipe.trim)
-    notes = tuple(_idle_rules(recipe, audits))
+    notes = (*_idle_rules(recipe, audits), *_left_out(plans))
     corpora = {audit.facts.root: corpus for audit, corpus in audited}
     if dry_run:
         plans = foreseen(plans, corpora.__getitem__, dropped_frames=recipe.dropped_frames, align=recipe.align)
@@ -129,6 +129,12 @@ def _idle_rules(recipe: Recipe, audits: Sequence[Audit]) -> Iterator[str]:
         if code and code not in codes.get(check, ()):
             seen = ", ".join(sorted(filter(None, codes.get(check, ())))) or "none"
             yield f"gate.rules.{rule!r} met no finding; codes that `{check}` reported here: {seen}"
+
+
+def _left_out(plans: Sequence[Plan]) -> Iterator[str]:
+    for each in plans:
+        for camera in each.left_out:
+            yield f"camera {camera} of {each.corpus} is in trouble in every episode; the training set goes without it"
 
 
 def _lineage(recipe: Recipe, audited: Sequence[tuple[Audit, Corpus]]) -> dict[str, Any]:

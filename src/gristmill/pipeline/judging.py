@@ -63,7 +63,7 @@ def judge(store: Store, corpus: Corpus, recipe: Recipe, rows: np.ndarray, camera
         recipe.gate,
         len(rows),
         own,
-        cameras=bool(corpus.facts.cameras),
+        cameras=corpus.facts.cameras,
         whole=whole,
         trim=recipe.trim,
         length=table.length[rows],

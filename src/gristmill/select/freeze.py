@@ -19,7 +19,7 @@ from gristmill.schema_groups import SchemaGroups, features_of
 from gristmill.select.align import Align
 from gristmill.select.dropped_frames import DroppedFrames
 from gristmill.select.plan import Plan
-from gristmill.select.settle import Settled, settle
+from gristmill.select.settle import Settled, cameras_of, settle
 from gristmill.snapshot import EPISODES, SPANS, Snapshot
 from gristmill.statistics import RunningStatistics
 
@@ -56,7 +56,7 @@ def freeze(
         stats = _GroupStatistics(Path(scratch))
         for plan in plans:
             corpus = open_corpus(plan.root)
-            cameras = [k for k, stamps in corpus.table.camera_stamps.items() if any(stamps)]
+            cameras = cameras_of(corpus, plan)
             kept, outcomes = plan.kept, {}
             for at, episode in zip(kept, corpus.episodes([int(plan.rows[i]) for i in kept]), strict=True):
                 settled = outcomes[at] = settle(

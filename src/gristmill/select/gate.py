@@ -6,7 +6,7 @@ A recipe maps checks to actions; what it does not name follows the finding's kin
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -68,6 +68,7 @@ class Verdicts:
     verdict: tuple[Verdict, ...]
     usable_for: tuple[tuple[str, ...], ...]
     reasons: Mapping[int, tuple[str, ...]]  # row -> rules that made it other than keep, or cost it its cameras
+    left_out: tuple[str, ...] = ()  # cameras in trouble in every episode: the others go without them
 
 
 def verdicts(
@@ -75,7 +76,7 @@ def verdicts(
     episodes: int,
     findings: Sequence[Finding],
     *,
-    cameras: bool,
+    cameras: Collection[str],
     whole: Sequence[Finding] = (),
     trim: Trim | None = None,
     length: IntArray | None = None,
@@ -88,7 +89,7 @@ def verdicts(
         gate: the rules.
         episodes: their number.
         findings: of episodes; `row` is below `episodes`.
-        cameras: whether the corpus has any.
+        cameras: keys of the corpus's cameras.
         whole: findings about the corpus as a whole; those that a rule names count for every episode.
         trim: with it, an episode whose idleness is short enough to stay is kept, not trimmed.
         length: (episodes,) frames; needed with `trim`.
@@ -96,10 +97,11 @@ def verdicts(
         times_s: row -> recorded times, of the rows whose frame k does not stand at k / rate.
 
     Trouble with a camera makes an episode unusable for vision and leaves its low-dimensional data alone,
-    unless the gate requires cameras.
+    unless the gate requires cameras. A camera that is in trouble in every episode is left out, where there are
+    others.
     """
     worst = [Verdict.KEEP] * episodes
-    blind: set[int] = set()
+    in_trouble: defaultdict[str, set[int]] = defaultdict(set)
     reasons: defaultdict[int, list[str]] = defaultdict(list)
     cut: defaultdict[int, list[tuple[str, Finding]]] = defaultdict(list)
     for finding in findings:
@@ -110,7 +112,7 @@ def verdicts(
         if verdict in (Verdict.QUARANTINE, Verdict.DROP):
             reasons[finding.row].append(rule)
             if finding.camera is not None and not gate.cameras_required:
-                blind.add(finding.row)
+                in_trouble[finding.camera].add(finding.row)
                 continue
         elif verdict is Verdict.TRIM:
             if not finding.spans_s:
@@ -128,6 +130,10 @@ def verdicts(
         if worst[row] is Verdict.KEEP and _cuts(trim, [f for _, f in found], length, row, rate_hz, times_s):
             worst[row] = Verdict.TRIM
             reasons[row].extend(rule for rule, _ in found)
+    left_out = tuple(c for c in cameras if len(in_trouble[c]) == episodes)
+    if len(left_out) == len(cameras):
+        left_out = ()
+    blind = {row for camera, rows in in_trouble.items() if camera not in left_out for row in rows}
     usable = tuple(
         ()
         if verdict in (Verdict.QUARANTINE, Verdict.DROP)
@@ -136,7 +142,8 @@ def verdicts(
         else ("low_dim",)
         for row, verdict in enumerate(worst)
     )
-    return Verdicts(tuple(worst), usable, {row: tuple(dict.fromkeys(r)) for row, r in sorted(reasons.items())})
+    told = {row: tuple(dict.fromkeys(r)) for row, r in sorted(reasons.items())}
+    return Verdicts(tuple(worst), usable, told, left_out)
 
 
 def _of_all(gate: Gate, whole: Sequence[Finding]) -> list[tuple[str, Verdict]]:

@@ -11,7 +11,7 @@ from gristmill.episode import Corpus
 from gristmill.select.align import Align
 from gristmill.select.dropped_frames import DroppedFrames
 from gristmill.select.plan import Decision, Plan
-from gristmill.select.settle import settle
+from gristmill.select.settle import cameras_of, settle
 from gristmill.select.trim import Stretch
 from gristmill.snapshot import Snapshot
 
@@ -66,7 +66,7 @@ def foreseen(
         decisions = list(plan.decisions)
         if unsure:
             corpus = open_corpus(plan.root)
-            cameras = [k for k, stamps in corpus.table.camera_stamps.items() if any(stamps)]
+            cameras = cameras_of(corpus, plan)
             episodes = corpus.episodes([int(plan.rows[i]) for i in unsure])
             for i, episode in zip(unsure, episodes, strict=True):
                 settled = settle(

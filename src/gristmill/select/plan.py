@@ -47,6 +47,7 @@ class Plan:
     length: IntArray
     decisions: Sequence[Decision]
     digests: Sequence[Digests]  # as audited, "" where nothing was read
+    left_out: tuple[str, ...] = ()  # cameras that go along with no episode
 
     @property
     def kept(self) -> list[int]:
@@ -64,20 +65,24 @@ def plan(audits: Sequence[Audit], digests: Sequence[Sequence[Digests]], *, gate:
         trim: how much stillness stays.
     """
     copies = iter(_copies(audits, digests, gate))
-    return [
-        Plan(
-            corpus=audit.facts.key,
-            root=audit.facts.root,
-            rate_hz=audit.facts.rate_hz,
-            rows=audit.rows,
-            index=audit.index,
-            ids=audit.ids,
-            length=audit.length,
-            decisions=_decisions(audit, [next(copies) for _ in audit.ids], gate, trim),
-            digests=known,
+    plans = []
+    for audit, known in zip(audits, digests, strict=True):
+        decisions, left_out = _decisions(audit, [next(copies) for _ in audit.ids], gate, trim)
+        plans.append(
+            Plan(
+                corpus=audit.facts.key,
+                root=audit.facts.root,
+                rate_hz=audit.facts.rate_hz,
+                rows=audit.rows,
+                index=audit.index,
+                ids=audit.ids,
+                length=audit.length,
+                decisions=decisions,
+                digests=known,
+                left_out=left_out,
+            )
         )
-        for audit, known in zip(audits, digests, strict=True)
-    ]
+    return plans
 
 
 def _copies(audits: Sequence[Audit], digests: Sequence[Sequence[Digests]], gate: Gate) -> list[str]:
@@ -95,13 +100,14 @@ def _copies(audits: Sequence[Audit], digests: Sequence[Sequence[Digests]], gate:
     ]
 
 
-def _decisions(audit: Audit, copies: Sequence[str], gate: Gate, trim: Trim) -> list[Decision]:
+def _decisions(audit: Audit, copies: Sequence[str], gate: Gate, trim: Trim) -> tuple[list[Decision], tuple[str, ...]]:
+    """What becomes of each episode, and the cameras that go along with none."""
     n = len(audit.rows)
     judge = partial(
         verdicts,
         gate,
         n,
-        cameras=bool(audit.facts.cameras),
+        cameras=audit.facts.cameras,
         whole=audit.corpus_findings,
         trim=trim,
         length=audit.length,
@@ -123,7 +129,7 @@ def _decisions(audit: Audit, copies: Sequence[str], gate: Gate, trim: Trim) -> l
         else:
             trimmed = trim.apply(to_cut[row], int(audit.length[row]), audit.facts.rate_hz, audit.times_s.get(row))
             decisions.append(_decide(row, gated, without_gaps, trimmed, int(audit.length[row])))
-    return decisions
+    return decisions, gated.left_out
 
 
 def _decide(row: int, gated: Verdicts, without_gaps: Verdicts, trimmed: Trimmed, length: int) -> Decision:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from gristmill.audit import Verdict
 from gristmill.digest import episode_digest, text_digest
-from gristmill.episode import Digests, Episode
+from gristmill.episode import Corpus, Digests, Episode
 from gristmill.errors import RecordingError, SnapshotError, VideoError
 from gristmill.kept import Fill
 from gristmill.select.align import Align, Cuttable, cuttable
 from gristmill.select.dropped_frames import DroppedFrames, Handled
-from gristmill.select.plan import Decision
+from gristmill.select.plan import Decision, Plan
 from gristmill.select.trim import Stretch
 
 
@@ -40,6 +40,12 @@ class Settled:
 _UNREAD = Digests("", "", "", {})
 
 
+def cameras_of(corpus: Corpus, plan: Plan) -> list[str]:
+    """Cameras that have files in this corpus at all, and are not in trouble in every episode."""
+    stamps = corpus.table.camera_stamps
+    return [key for key in stamps if any(stamps[key]) and key not in plan.left_out]
+
+
 def settle(
     episode: Episode,
     decision: Decision,
@@ -55,7 +61,7 @@ def settle(
         episode: the recording.
         decision: what its audit said.
         known: its content digests when it was audited, "" where they are not known.
-        cameras: those that have files in this corpus at all.
+        cameras: from `cameras_of`.
         dropped_frames: what missing time steps do.
         align: how far cuts may move.
 
@@ -97,13 +103,11 @@ def _with_cameras(
     """Align the stretches to the cameras that go along; without usable ones the episode is blind."""
     cuts: dict[str, Cuttable] = {}
     found: dict[str, str] = {}
-    if "vision" in settled.usable_for:
+    for key in cameras if "vision" in settled.usable_for else ():
         try:
-            for key in cameras:
-                cuts[key], found[key] = _look(episode, key, any(g.missing for g in gaps))
+            cuts[key], found[key] = _look(episode, key, any(g.missing for g in gaps))
         except VideoError as error:
-            settled = replace(settled, rules=_with(settled.rules, f"blind: {error}"))
-            cuts, found = {}, {}
+            settled = replace(settled, rules=_with(settled.rules, f"camera_left_out: {error}"))
     for key, digest in found.items():
         _same(episode, f"camera {key}", known.cameras.get(key, ""), digest)
     if not cuts:
