@@ -1,0 +1,1 @@
+"""RLDS episodes in TFRecord shards, read without TensorFlow."""
