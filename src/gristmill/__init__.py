@@ -16,22 +16,37 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gristmill.audit import Audit, Verdict
     from gristmill.finding import Finding, Kind, Span
+    from gristmill.harmonizing import Harmonized, harmonize
     from gristmill.pipeline import Curation, Project
     from gristmill.snapshot import Snapshot
 
     open = Project.open
 
-__all__ = ["Audit", "Curation", "Finding", "Kind", "Project", "Snapshot", "Span", "Verdict", "open"]
+__all__ = [
+    "Audit",
+    "Curation",
+    "Finding",
+    "Harmonized",
+    "Kind",
+    "Project",
+    "Snapshot",
+    "Span",
+    "Verdict",
+    "harmonize",
+    "open",
+]
 
 _HOME = {
     "Audit": "gristmill.audit",
     "Curation": "gristmill.pipeline",
     "Finding": "gristmill.finding",
+    "Harmonized": "gristmill.harmonizing",
     "Kind": "gristmill.finding",
     "Project": "gristmill.pipeline",
     "Snapshot": "gristmill.snapshot",
     "Span": "gristmill.finding",
     "Verdict": "gristmill.audit",
+    "harmonize": "gristmill.harmonizing",
 }
 
 

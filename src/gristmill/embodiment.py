@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gristmill.errors import RecipeError, UnknownNameError, UsageError
+from gristmill.limbs import Arm, Gripper, Joint, JointKind, RotationForm, Unit, plain_name
 from gristmill.settings import build, read_toml
 
 if TYPE_CHECKING:
     from gristmill.episode import Dim
 
-Unit = Literal["rad", "deg", "m", "tick", "percent", "normalized", "pixel", "unknown"]
-JointKind = Literal["revolute", "prismatic", "gripper", "hand", "base", "other"]
+__all__ = ["Arm", "ControlMode", "Embodiment", "Gripper", "Joint", "JointKind", "RotationForm", "Unit", "plain_name"]
+
 ControlMode = Literal[
     "joint_position",
     "joint_delta",
@@ -46,49 +47,12 @@ _ENOUGH_NAMES = 4
 _FOLDER = Path(__file__).parent / "cards"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Joint:
-    """One dimension's meaning. Limits are in `unit`, rates in `unit` per second; None is not known.
-
-    Raises:
-        ValueError: the name is empty, or a limit is not below the other.
-    """
-
-    name: str
-    aliases: tuple[str, ...] = ()  # other names that recordings use; matched without case and separators
-    kind: JointKind = "revolute"
-    unit: Unit = "rad"
-    lower: float | None = None
-    upper: float | None = None
-    velocity_max: float | None = field(default=None, metadata={"min": 0})
-    acceleration_max: float | None = field(default=None, metadata={"min": 0})
-
-    def __post_init__(self) -> None:
-        if not plain_name(self.name):
-            raise ValueError(f"name: {self.name!r} has no letter and no digit")
-        if self.lower is not None and self.upper is not None and self.lower >= self.upper:
-            raise ValueError(f"lower: {self.lower} is not below upper, {self.upper}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gripper:
-    """Range and polarity of a gripper: the values at which it is closed and open."""
-
-    joint: str
-    closed: float
-    open: float
-
-    def __post_init__(self) -> None:
-        if self.closed == self.open:
-            raise ValueError(f"closed: equals open, {self.open}")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Embodiment:
     """A card. `inferred` marks one that was guessed from the data: its limits accuse nobody.
 
     Raises:
-        ValueError: two joints answer to one name, or a gripper names no joint.
+        ValueError: two joints answer to one name, or a gripper, an arm or a list names no joint.
     """
 
     key: str  # "so101"
@@ -96,10 +60,18 @@ class Embodiment:
     robot_types: tuple[str, ...] = ()  # values of `robot_type` that select this card
     joints: tuple[Joint, ...] = ()
     grippers: tuple[Gripper, ...] = ()
+    arms: tuple[Arm, ...] = ()
+    base_velocity: tuple[str, ...] = ()  # joints that are forward, sideways (m/s) and turning (rad/s) speed of a base
+    pass_through: tuple[str, ...] = ()  # joints that mixtures take over as they are: hands, legs, anything else
     control_mode: ControlMode = "unknown"
     action_frame: Literal["base", "end_effector", "joint", "pixel", "unknown"] = "unknown"
+    # How a step of a rotation is meant: a rotation composed with the pose, or differences of the recorded numbers.
+    rotation_delta: Literal["compose", "difference", "unknown"] = "unknown"
+    delta_from: Literal["state", "command", "unknown"] = "unknown"  # what a step is added to
     quaternion_order: Literal["xyzw", "wxyz", "unknown"] = "unknown"
     rate_hz: float | None = field(default=None, metadata={"min": 0.001})
+    control_rate_hz: float | None = field(default=None, metadata={"min": 0.001})  # commands a second, always
+    response_s: float | None = field(default=None, metadata={"min": 0})  # by which the state follows its commands
     urdf: str | None = None
     sources: Mapping[str, str] = field(default_factory=dict)  # claim -> where it comes from
     notes: str = ""
@@ -112,9 +84,18 @@ class Embodiment:
                 if not self.inferred and name in names:
                     raise ValueError(f"joints: {names[name].name!r} and {joint.name!r} both answer to {name!r}")
                 names.setdefault(name, joint)
-        for i, gripper in enumerate(self.grippers):
-            if gripper.joint not in {joint.name for joint in self.joints}:
-                raise ValueError(f"grippers[{i}].joint: no joint is named {gripper.joint!r}")
+        known = {joint.name for joint in self.joints}
+        claims = [(f"grippers[{i}].joint", (g.joint,)) for i, g in enumerate(self.grippers)]
+        claims += [(f"arms[{i}]", arm.names) for i, arm in enumerate(self.arms)]
+        claims += [("base_velocity", self.base_velocity), ("pass_through", self.pass_through)]
+        for key, named in claims:
+            for name in named:
+                if name not in known:
+                    raise ValueError(f"{key}: no joint is named {name!r}")
+        if len(self.base_velocity) not in (0, 3):
+            raise ValueError(f"base_velocity: needs forward, sideways and turning, got {len(self.base_velocity)}")
+        if len({arm.name for arm in self.arms}) != len(self.arms):
+            raise ValueError("arms: two of them have one name")
 
     def match(self, names: Sequence[str]) -> tuple[Joint | None, ...]:
         """The joint behind each dimension name, or None. Names are compared without case and separators.
@@ -156,11 +137,6 @@ class Embodiment:
     @cached_property
     def _matches(self) -> dict[tuple[str, ...], tuple[Joint | None, ...]]:
         return {}
-
-
-def plain_name(name: str) -> str:
-    """A name without case and separators: `Shoulder_Pan.pos` -> `shoulderpanpos`."""
-    return "".join(c for c in name.casefold() if c.isalnum())
 
 
 def is_placeholder(name: str) -> bool:
@@ -227,11 +203,11 @@ def card_digest(card: Embodiment) -> str:
 
 def to_toml(card: Embodiment) -> str:
     """The card as TOML text; `load_card` gives an equal card back."""
-    tables = ("joints", "grippers", "sources")
+    tables = ("joints", "grippers", "arms", "sources")
     lines = [*_pairs(card, skip=tables)]
     if card.sources:
         lines += ["", "[sources]", *(f"{_text(k)} = {_text(v)}" for k, v in card.sources.items())]
-    for name in tables[:2]:
+    for name in tables[:3]:
         for item in getattr(card, name):
             lines += ["", f"[[{name}]]", *_pairs(item)]
     return "\n".join(lines) + "\n"

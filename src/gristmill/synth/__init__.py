@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gristmill.synth.arm_card import sample_card
     from gristmill.synth.injection import inject
     from gristmill.synth.sample import generate
 
-__all__ = ["generate", "inject"]
+__all__ = ["generate", "inject", "sample_card"]
 
 
 def __getattr__(name: str) -> Any:
@@ -23,4 +24,8 @@ def __getattr__(name: str) -> Any:
         from gristmill.synth.injection import inject
 
         return inject
+    if name == "sample_card":
+        from gristmill.synth.arm_card import sample_card
+
+        return sample_card
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

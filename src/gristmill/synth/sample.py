@@ -18,11 +18,13 @@ from gristmill.engine.local import run, workers
 from gristmill.errors import CorpusError, UnknownNameError, UsageError
 from gristmill.formats.lerobot.image_statistics import PixelHistogram
 from gristmill.formats.lerobot.write import DatasetWriter, PacketRange
+from gristmill.synth.arm_card import POSE_NAMES
 from gristmill.synth.write_v21 import EpisodeFilesWriter
 
 ROBOT_TYPE = "gristmill_arm"
 CAMERAS = ("front", "wrist", "side")
 TASKS = ("reach", "lift", "pick_place")
+EXTRA = ("eef_pose", "object")  # channels that are recorded when asked for
 
 # Episodes in one piece of work, and in one message of a worker: large enough to be worth a message, small enough
 # for all workers to finish at about the same time.
@@ -46,6 +48,7 @@ class Plan:
     size_px: int
     folder: Path  # for encoded videos that wait to be packed
     encoding: Mapping[str, Any]
+    extra: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ def generate(
     version: Literal["v2.1", "v3.0"] = "v3.0",
     jobs: int | None = None,
     encoding: Mapping[str, Any] | None = None,
+    extra: Sequence[str] = (),
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Path:
@@ -88,6 +92,8 @@ def generate(
         version: layout of the dataset.
         jobs: processes; by default one a core.
         encoding: options of `gristmill.video.encode.encode`; H.264 with a keyframe every second frame by default.
+        extra: further channels: "eef_pose", the end effector's measured and commanded pose (metres, quaternion
+            xyzw), and "object", the cube's position. `sample_card` says what they mean.
         overwrite: replace a dataset that gristmill wrote.
         progress: called with "record", episodes done and episodes in all.
 
@@ -100,6 +106,9 @@ def generate(
     for task in tasks:
         if task not in TASKS:
             raise UnknownNameError("the sample generator", task, TASKS)
+    for name in extra:
+        if name not in EXTRA:
+            raise UnknownNameError("the sample's extra channels", name, EXTRA)
     if episodes < 1 or not tasks or not 1 <= cameras <= len(CAMERAS) or not 16 <= size_px <= 1024:
         raise UsageError(
             f"generate needs at least one episode and task, 1 to {len(CAMERAS)} cameras and pictures of 16 to "
@@ -119,7 +128,7 @@ def generate(
         writer_class(
             out,
             fps=rate_hz,
-            features=features(views, size_px),
+            features=features(views, size_px, extra),
             robot_type=ROBOT_TYPE,
             info_extra={"gristmill_sample": note},
             overwrite=overwrite,
@@ -133,6 +142,7 @@ def generate(
             size_px=size_px,
             folder=Path(folder),
             encoding=dict(ENCODING if encoding is None else encoding),
+            extra=tuple(extra),
         )
         for done, recorded in enumerate(_recordings(plan, episodes, jobs), start=1):
             writer.add_episode(recorded.columns, [recorded.sentence], recorded.videos)
@@ -141,7 +151,7 @@ def generate(
         return writer.close()
 
 
-def features(cameras: Sequence[str], size_px: int) -> dict[str, dict[str, Any]]:
+def features(cameras: Sequence[str], size_px: int, extra: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
     """The sample's features as `info.json` declares them."""
     from gristmill.synth.scene import STATE_NAMES
 
@@ -150,6 +160,11 @@ def features(cameras: Sequence[str], size_px: int) -> dict[str, dict[str, Any]]:
         "action": {"dtype": "float32", "shape": [6], "names": list(STATE_NAMES)},
         "observation.contact_force": {"dtype": "float32", "shape": [2], "names": ["left_finger", "right_finger"]},
     }
+    if "eef_pose" in extra:
+        for key in ("observation.state.eef_pose", "action.eef_pose"):
+            declared[key] = {"dtype": "float32", "shape": [7], "names": list(POSE_NAMES)}
+    if "object" in extra:
+        declared["observation.object_position"] = {"dtype": "float32", "shape": [3], "names": ["x", "y", "z"]}
     for camera in cameras:
         shape = [size_px, size_px, 3]
         declared[f"observation.images.{camera}"] = {
@@ -184,6 +199,13 @@ def record(plan: Plan, number: int) -> Recorded:
         "operator_index": np.full(count, shown.operator),
         "station_index": np.full(count, shown.station),
     }
+    if "eef_pose" in plan.extra:
+        from gristmill.synth.end_effector import pose
+
+        columns["observation.state.eef_pose"] = pose(shown.state[:, :5])
+        columns["action.eef_pose"] = pose(shown.action[:, :5])
+    if "object" in plan.extra:
+        columns["observation.object_position"] = shown.rollout.cube_m.astype(np.float32)
     videos: dict[str, PacketRange] = {}
     if plan.cameras:
         from gristmill.synth.painting import LOOKS, paint
