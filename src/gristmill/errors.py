@@ -9,7 +9,8 @@ GristmillError                  everything below; its text is one line that says
 +-- RecordingError              one episode or camera cannot be read; the audit goes on without it
 |   +-- VideoError              a video file or frame that does not decode
 |       +-- MissingVideoError   the file is not there, or empty
-+-- StoreError                  the store is locked, too new or damaged (exit status 70)
++-- StoreError                  the store is too new or damaged (exit status 70)
+|   +-- StoreBusyError          another process writes to it (exit status 2)
 +-- SnapshotError               a snapshot or export disagrees with what it was made from
 """
 
@@ -72,6 +73,12 @@ class MissingVideoError(VideoError):
 
 class StoreError(GristmillError):
     """The store cannot be used; nothing was changed."""
+
+
+class StoreBusyError(StoreError):
+    """Another process writes to the store; nothing was done."""
+
+    exit_status = 2
 
 
 class SnapshotError(GristmillError):

@@ -87,7 +87,7 @@ def _change(episode_id: str, old: _Entry | None, new: _Entry | None) -> EpisodeC
         return EpisodeChange(episode_id=episode_id, change="entered", what=what, rules=rules)
     assert old is not None
     if not has:
-        what = "recording is gone" if new is None else f"now {new.verdict}"
+        what = "not among its recordings: not selected, or gone" if new is None else f"now {new.verdict}"
         return EpisodeChange(episode_id=episode_id, change="left", what=what, rules=rules)
     assert new is not None
     what = []

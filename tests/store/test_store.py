@@ -81,7 +81,7 @@ def test_another_process_is_kept_out_until_this_one_closes(tmp_path: Path) -> No
     command = [sys.executable, "-c", code, str(tmp_path / "s")]
     with Store.open(tmp_path / "s"):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert f"StoreError: {tmp_path / 's'}: process {os.getpid()} on" in done.stderr
+        assert f"StoreBusyError: {tmp_path / 's'}: process {os.getpid()} on" in done.stderr
     assert subprocess.run(command, check=False).returncode == 0
 
 

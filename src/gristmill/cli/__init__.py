@@ -73,6 +73,9 @@ def main(argv: list[str] | None = None) -> None:
 def run(argv: list[str] | None = None) -> int:
     """Run one command and return its exit status."""
     _stop_on_hangup()
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, PTH123 - for the life of the process
     try:
         result: Any = cli.main(args=argv, prog_name="gristmill", standalone_mode=False)
         sys.stdout.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +14,12 @@ from gristmill.cli import _options
 @click.command("audit", short_help="Find what is wrong with a corpus.")
 @click.argument("corpus")
 @_options.measuring
-@click.option("--json", "json_path", type=click.Path(path_type=Path, dir_okay=False), help="Write the audit as JSON.")
+@click.option(
+    "--json",
+    "json_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the audit as JSON; - prints it and nothing else.",
+)
 @click.option("--report", "report_path", type=click.Path(path_type=Path, dir_okay=False), help="Write one HTML page.")
 @click.option("--recipe", type=click.Path(path_type=Path, dir_okay=False), help="Thresholds and rules from this file.")
 @click.option(
@@ -52,15 +58,19 @@ def command(
 
     memory.frugal()
     project = Project.open(corpus, store=store, card=card, recipe=recipe, options=stated)
+    piped = json_path is not None and str(json_path) == "-"
     for path in (json_path, report_path):
-        if path is not None:
+        if path is not None and not (path is json_path and piped):
             keep_outside(path, project.folders)
     with progress_bar(quiet) as progress:
         result = project.audit(cameras=cameras, episodes=episodes, jobs=jobs, progress=progress)
-        if json_path is not None:
+        if json_path is not None and not piped:
             audit_json.write(result, json_path)
         if report_path is not None:
             project.report(result, report_path, progress=progress)
+    if piped:
+        audit_json.stream(result, sys.stdout.buffer)
+        return exit_status(result, fail_on)
     _display.audit(result, every=every)
     _display.effort(project.counters)
     for what, path in (("report", report_path), ("JSON", json_path)):

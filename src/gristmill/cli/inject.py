@@ -15,7 +15,7 @@ from gristmill.cli import _options
 @click.option("--faults", required=True, help="Comma-separated names, or `all`.")
 @click.option("--severity", type=float, default=None, help="A factor on each fault's default severity.")
 @click.option("--share", type=click.FloatRange(0, 1), default=0.3, show_default=True, help="Share of the episodes.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--truth", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File of the truth.")
 @_options.quiet
 def command(

@@ -12,7 +12,7 @@ from gristmill.cli import _options
 @click.command("sample", short_help="Generate a sample LeRobot corpus from a small simulation.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write.")
 @click.option("--episodes", type=click.IntRange(min=1), default=200, show_default=True)
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--task", "tasks", multiple=True, help="reach, lift or pick_place; repeat for several. Default: all.")
 @click.option("--size-px", type=int, default=64, show_default=True, help="Height and width of the pictures.")
 @click.option("--no-video", is_flag=True, help="Joint data only: twenty times faster.")

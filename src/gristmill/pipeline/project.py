@@ -19,6 +19,7 @@ from gristmill.episode import Corpus
 from gristmill.errors import CorpusError, UsageError
 from gristmill.outputs import keep_outside
 from gristmill.pipeline import asking, curating
+from gristmill.pipeline.featurized import Resampled
 from gristmill.pipeline.judging import judge
 from gristmill.pipeline.places import store_path
 from gristmill.progress import Progress
@@ -266,9 +267,20 @@ class Project:
         self.counters = measuring.Counters()
         for entry in self.recipe.corpora:
             corpus = self._opened(store, entry)
-            rows = _rows(corpus, episodes or entry.episodes)
+            rows = _rows(corpus, episodes if episodes is not None else entry.episodes)
+            reopen = None
+            if isinstance(corpus, Resampled):
+                corpus = self._corpora[corpus.facts.key] = corpus.prepared(rows, jobs=jobs, progress=progress)
+                reopen = corpus.reopening()
             done = measuring.run_measures(
-                store, corpus, self.recipe.checks, cameras=mode, jobs=jobs, rows=rows, progress=progress
+                store,
+                corpus,
+                self.recipe.checks,
+                cameras=mode,
+                jobs=jobs,
+                rows=rows,
+                progress=progress,
+                reopen=reopen,
             )
             self.counters.add(done)
             audited.append((judge(store, corpus, self.recipe, rows, mode), corpus))
@@ -293,10 +305,15 @@ class Project:
         key = store.corpora.key_for(root)
         if key not in self._corpora:
             card = load_card(entry.card) if entry.card else None
-            self._corpora[key] = open_path(root, key=key, card=card, options=entry.options)
+            corpus = open_path(root, key=key, card=card, options=entry.options)
+            if self.recipe.resample is not None:
+                corpus = Resampled.within(store.path, corpus, self.recipe.resample, writable=store.writable)
+            self._corpora[key] = corpus
         if store.writable:
             store.corpus_key(root)  # only what could be opened is remembered
             store.corpora.note_terms(key, card=entry.card, options=entry.options)
+            corpus = self._corpora[key]
+            store.corpora.note_featurized(key, corpus.name if isinstance(corpus, Resampled) else "")
         return self._corpora[key]
 
     @contextmanager

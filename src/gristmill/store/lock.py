@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from gristmill.errors import StoreError
+from gristmill.errors import StoreBusyError
 from gristmill.store.files import read_json, write_json
 from gristmill.store.trouble import told
 
@@ -25,7 +25,7 @@ class WriterLock:
         wait_s: how long to wait for another writer.
 
     Raises:
-        StoreError: another process writes; the message has its process id.
+        StoreBusyError: another process writes; the message has its process id.
     """
 
     def __init__(self, folder: Path, wait_s: float = 0.0) -> None:
@@ -35,7 +35,7 @@ class WriterLock:
             try:
                 self._lock.acquire()
             except Timeout:
-                raise StoreError(self._held(folder)) from None
+                raise StoreBusyError(self._held(folder)) from None
             self.after_crash = self._note.exists()
             try:
                 write_json(self._note, {"pid": os.getpid(), "host": socket.gethostname(), "since": int(time.time())})
