@@ -75,6 +75,22 @@ def test_camera_trouble_costs_the_cameras_only() -> None:
     assert _one(finding, Gate(cameras_required=True)) == (Verdict.QUARANTINE, (), ("gate.defects.black_frames",))
 
 
+@pytest.mark.parametrize(
+    ("channel", "code", "verdict"),
+    [
+        ("observation.state", "type", Verdict.QUARANTINE),
+        ("action", "column_absent", Verdict.QUARANTINE),
+        ("next.success", "column_absent", Verdict.KEEP),
+        ("action", "list_of_one", Verdict.KEEP),
+    ],
+)
+def test_a_state_or_action_that_no_episode_holds_sets_all_aside(channel: str, code: str, verdict: Verdict) -> None:
+    whole = [_finding("schema", row=None, channel=channel, code=code)]
+    assert verdicts(Gate(), 2, [], cameras=(), whole=whole).verdict == (verdict, verdict)
+    kept = verdicts(Gate(rules={f"schema.{code}": "keep"}), 2, [], cameras=(), whole=whole)
+    assert kept.verdict == (Verdict.KEEP, Verdict.KEEP)
+
+
 def test_a_camera_in_trouble_everywhere_is_left_out_and_the_others_stay() -> None:
     front = [_finding("black_frames", row=row, camera="front") for row in range(3)]
     found = verdicts(

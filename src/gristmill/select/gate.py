@@ -29,6 +29,9 @@ DEFAULT_RULES: Mapping[str, Action] = {
     "stats": "keep",  # the values are right, and an export takes its statistics anew
 }
 
+# What `schema` reports of a declared column of which nothing can be read.
+_LOST = ("type", "column_absent", "cells", "image")
+
 _WORSE = {"keep": Verdict.KEEP, "trim": Verdict.TRIM, "quarantine": Verdict.QUARANTINE, "drop": Verdict.DROP}
 _ORDER = tuple(Verdict)
 
@@ -154,9 +157,16 @@ def _of_all(gate: Gate, whole: Sequence[Finding]) -> list[tuple[str, Verdict]]:
         named = rule in (f"gate.{finding.check}", f"gate.{finding.check}.{finding.code}")
         own = rule.removeprefix("gate.") in gate.rules
         # Unless a recipe says so, only defects count here: a risk of the corpus is no reason to empty it.
+        named = named or _loses_motion(finding)
         if named and action in ("quarantine", "drop") and (own or finding.kind is Kind.DEFECT):
             decided.append((rule, _WORSE[action]))
     return decided
+
+
+def _loses_motion(finding: Finding) -> bool:
+    """Whether it says that a state or an action is declared and no episode holds it: there is nothing to imitate."""
+    key = finding.channel or ""
+    return finding.check == "schema" and finding.code in _LOST and key.startswith(("action", "observation.state"))
 
 
 def trimming(gate: Gate, findings: Sequence[Finding]) -> list[Finding]:
