@@ -13,10 +13,11 @@ import numpy as np
 from gristmill.embodiment import Embodiment, Joint, plain_name
 from gristmill.errors import RecipeError
 from gristmill.layout import part_of
-from gristmill.timeline import Method, Resample, matches
+from gristmill.settings import suggest
+from gristmill.timeline import Method, Resample, camera_method, matches
 
 if TYPE_CHECKING:
-    from gristmill.episode import Channel, Dim
+    from gristmill.episode import Channel, CorpusFacts, Dim
 
 _ROTATION = re.compile(r"quat|orient|rotation|rot$|q$")
 _FULL_TURN = {"deg": 360.0, "rad": 2 * pi, "unknown": 2 * pi}
@@ -36,6 +37,30 @@ class DimGroup:
 def is_discrete(channel: Channel) -> bool:
     """Whether a channel holds flags or whole numbers, which no average may be taken of."""
     return channel.values.dtype.kind != "f" or channel.role in ("done", "success")
+
+
+def check_rule(rule: Resample, facts: CorpusFacts) -> None:
+    """Whether a rule can be carried out on what a corpus declares.
+
+    Raises:
+        RecipeError: `methods` or `wrapping` names what the corpus does not have (a pattern may fit nothing), or asks
+            for an average of a discrete channel or of pictures.
+    """
+    names = {*facts.features, *facts.cameras, *(d.channel for d in facts.dims), *(d.label for d in facts.dims)}
+    for table, entries in (("methods", rule.methods), ("wrapping", rule.wrapping)):
+        for name in entries:
+            if name not in names and "*" not in name and "?" not in name:
+                raise RecipeError(
+                    f"resample.{table}.{name}: {facts.key} has no such channel, camera or dimension; "
+                    f"{suggest(name, dict.fromkeys(names))}"
+                )
+    for key in facts.cameras:
+        camera_method(rule, key)
+    for key, feature in facts.features.items():
+        entry = rule.method(key, key)
+        kind = str(feature.get("dtype", ""))
+        if entry is not None and entry[1] in ("linear", "slerp") and kind.startswith(("int", "uint", "bool")):
+            raise RecipeError(_no_average(entry[0], key, kind))
 
 
 def groups_of(channel: Channel, rule: Resample, card: Embodiment) -> list[DimGroup]:
@@ -62,10 +87,7 @@ def groups_of(channel: Channel, rule: Resample, card: Embodiment) -> list[DimGro
         name, asked = entry or ("", "linear")
         if discrete:
             if entry is not None and asked in ("linear", "slerp"):
-                raise RecipeError(
-                    f"resample.methods.{name}: {channel.key} is discrete ({channel.values.dtype}, {channel.role}), no "
-                    "average of it is a value; use hold or nearest"
-                )
+                raise RecipeError(_no_average(name, channel.key, f"{channel.values.dtype}, {channel.role}"))
             alike.setdefault((asked if entry else "nearest", None), []).append(i)
         elif asked == "slerp" or (asked == "linear" and i in turning and name != dims[i].label):
             turned[turning.get(i) or _by_fours(channel, i, name)] = None
@@ -131,6 +153,10 @@ def _by_fours(channel: Channel, dim: int, name: str) -> tuple[int, ...]:
         )
     first = dim - dim % 4
     return tuple(range(first, first + 4))
+
+
+def _no_average(name: str, key: str, kind: str) -> str:
+    return f"resample.methods.{name}: {key} is discrete ({kind}), no average of it is a value; use hold or nearest"
 
 
 def _commands_gripper(dim: Dim, joint: Joint | None) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from gristmill import plugins, settings
 from gristmill.errors import RecipeError, UsageError
+from gristmill.resample import Resample
 from gristmill.select.align import Align
 from gristmill.select.dropped_frames import DroppedFrames
 from gristmill.select.gate import Gate
@@ -41,12 +42,14 @@ class Recipe:
     trim: Trim = field(default_factory=Trim)
     dropped_frames: DroppedFrames = field(default_factory=DroppedFrames)
     align: Align = field(default_factory=Align)
+    resample: Resample | None = None  # None: streams stay on the clocks that they were recorded with
 
     def canonical(self) -> dict[str, Any]:
         """Plain values in a fixed order: what the lineage hash covers and a snapshot keeps.
 
         The corpora's places are left out: a training set is the same wherever its recordings lie.
         """
+        resample = {} if self.resample is None else {"resample": self.resample.canonical()}
         return {
             "cameras": self.cameras,
             "checks": {name: asdict(check) for name, check in sorted(self.checks.items())},
@@ -54,6 +57,7 @@ class Recipe:
             "trim": asdict(self.trim),
             "dropped_frames": asdict(self.dropped_frames),
             "align": asdict(self.align),
+            **resample,
         }
 
 
@@ -85,6 +89,8 @@ def parse(table: Mapping[str, Any], base: Path) -> Recipe:
     for key, cls in (("gate", Gate), ("trim", Trim), ("dropped_frames", DroppedFrames), ("align", Align)):
         if key in table:
             values[key] = settings.build(cls, table[key], key)
+    if "resample" in table:
+        values["resample"] = settings.build(Resample, table["resample"], "resample")
     recipe = Recipe(**values)
     _known_checks(recipe.gate)
     return recipe

@@ -18,6 +18,7 @@ from gristmill.dim_methods import DimGroup, groups_of
 from gristmill.embodiment import Embodiment
 from gristmill.episode import Camera, Channel, Episode
 from gristmill.errors import RecordingError
+from gristmill.finding import Issue
 from gristmill.formats.cameras import LazyCameras
 from gristmill.timeline import (
     SUFFIX,
@@ -49,6 +50,7 @@ class Featurized:
     channels: Mapping[str, Channel]  # all at the timeline's times, companions included
     clocks: Mapping[str, Mapping[str, TimesS]]  # as recorded, in seconds from the timeline's start
     rows: IntArray  # (t,) row of the recording behind each frame, for what is neither number nor picture
+    issues: tuple[Issue, ...] = ()  # what the reader found wrong, also while it read the data
 
 
 def resample(episode: Episode, rule: Resample) -> Episode:
@@ -67,7 +69,7 @@ def resample(episode: Episode, rule: Resample) -> Episode:
         RecipeError: the rule asks for an average of what has none.
     """
     made = featurize(episode, rule)
-    return as_episode(episode, made.timeline, rule, lambda: made)
+    return as_episode(episode, made.timeline, rule, lambda: made, issues=made.issues)
 
 
 def featurize(episode: Episode, rule: Resample) -> Featurized:
@@ -89,11 +91,22 @@ def featurize(episode: Episode, rule: Resample) -> Featurized:
         companions[provenance_key(key)] = _companion(key, codes, times_s)
     rows, _ = picked(around(episode.times_s, timeline, rule), "nearest")
     return Featurized(
-        timeline=timeline, channels=channels | companions, clocks=_clocks(episode, timeline.start_s), rows=rows
+        timeline=timeline,
+        channels=channels | companions,
+        clocks=_clocks(episode, timeline.start_s),
+        rows=rows,
+        issues=tuple(episode.issues),
     )
 
 
-def as_episode(source: Episode, timeline: Timeline, rule: Resample, load: Callable[[], Featurized]) -> Episode:
+def as_episode(
+    source: Episode,
+    timeline: Timeline,
+    rule: Resample,
+    load: Callable[[], Featurized],
+    *,
+    issues: tuple[Issue, ...] = (),
+) -> Episode:
     """The resampled episode of a recording.
 
     Args:
@@ -101,6 +114,7 @@ def as_episode(source: Episode, timeline: Timeline, rule: Resample, load: Callab
         timeline: of the resampled episode.
         rule: as the timeline was made by.
         load: gives what `featurize` gives of it; called once.
+        issues: what the reader found wrong with the recording.
     """
     made = _Once(load)
     return Episode(
@@ -112,7 +126,7 @@ def as_episode(source: Episode, timeline: Timeline, rule: Resample, load: Callab
         tasks=source.tasks,
         embodiment=source.embodiment,
         cameras=LazyCameras(list(source.cameras), partial(_camera, source.cameras, timeline, rule)),
-        issues=source.issues,
+        issues=issues,
         load_channels=lambda: made().channels,
         load_clocks=lambda: made().clocks,
         load_index_columns=lambda: _index_columns(source, made()),

@@ -96,9 +96,9 @@ class Resample:
     def canonical(self) -> dict[str, object]:
         """Plain values of all that decides what resampled values are; how they are stored does not."""
         return {
-            "rate_hz": self.rate_hz,
+            "rate_hz": float(self.rate_hz),
             "methods": dict(self.methods),  # in their order, which decides between patterns
-            "max_gap_s": self.max_gap_s,
+            "max_gap_s": float(self.max_gap_s),
             "wrapping": sorted(self.wrapping),
             "version": VERSION,
         }

@@ -34,7 +34,7 @@ class Corpora:
         self._pins = folder / "pins"
 
     def entries(self) -> dict[str, dict[str, Any]]:
-        """Key -> `{"root", "added", "stages": {stage: key}, "running", "card", "options"}`."""
+        """Key -> `{"root", "added", "stages": {stage: key}, "running", "card", "options", "featurized"}`."""
         return read_json(self._file, {})
 
     def find(self, root: Path | str) -> str | None:
@@ -85,6 +85,13 @@ class Corpora:
         after = {k: v for k, v in before.items() if k not in terms} | {k: v for k, v in terms.items() if v}
         if after != before:
             write_json(self._file, {**entries, key: after})
+
+    def note_featurized(self, key: str, name: str) -> None:
+        """Note which set of resampled episodes a registered corpus uses, "" for none (see `featurized`)."""
+        entries = self.entries()
+        if entries[key].get("featurized", "") != name:
+            kept = {k: v for k, v in entries[key].items() if k != "featurized"}
+            write_json(self._file, {**entries, key: kept | ({"featurized": name} if name else {})})
 
     def forget(self, key: str) -> None:
         """Take a corpus out; its measurements go at the next garbage collection unless another needs them.
