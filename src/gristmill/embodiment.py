@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -72,7 +72,10 @@ class Embodiment:
     rate_hz: float | None = field(default=None, metadata={"min": 0.001})
     control_rate_hz: float | None = field(default=None, metadata={"min": 0.001})  # commands a second, always
     response_s: float | None = field(default=None, metadata={"min": 0})  # by which the state follows its commands
+    # The robot's model; in a card's file relative to that file, in an `Embodiment` from `load_card` absolute.
     urdf: str | None = None
+    mjcf: str | None = None  # goes before a URDF
+    model_roots: tuple[str, ...] = ()  # further folders that the model may take meshes from
     sources: Mapping[str, str] = field(default_factory=dict)  # claim -> where it comes from
     notes: str = ""
     inferred: bool = False
@@ -96,6 +99,11 @@ class Embodiment:
             raise ValueError(f"base_velocity: needs forward, sideways and turning, got {len(self.base_velocity)}")
         if len({arm.name for arm in self.arms}) != len(self.arms):
             raise ValueError("arms: two of them have one name")
+
+    @property
+    def model(self) -> str | None:
+        """The file of the robot's model that is used, or None."""
+        return self.mjcf or self.urdf
 
     def match(self, names: Sequence[str]) -> tuple[Joint | None, ...]:
         """The joint behind each dimension name, or None. Names are compared without case and separators.
@@ -196,8 +204,16 @@ def infer(robot_type: str, dims: Sequence[Dim]) -> Embodiment:
 
 
 def card_digest(card: Embodiment) -> str:
-    """Digest of what a card claims of numbers; title, notes and sources do not enter."""
-    claims = {f.name: getattr(card, f.name) for f in fields(card) if f.name not in ("title", "notes", "sources")}
+    """Digest of what a card claims of numbers; title, notes and sources do not enter.
+
+    A model enters with what its files say, not with where they lie.
+    """
+    no_claims = ("title", "notes", "sources", "urdf", "mjcf", "model_roots")
+    claims = {f.name: getattr(card, f.name) for f in fields(card) if f.name not in no_claims}
+    if card.model:
+        from gristmill.model_files import model_digest
+
+        claims["model"] = model_digest(Path(card.model), [Path(root) for root in card.model_roots])
     return hashlib.blake2b(repr(sorted(claims.items())).encode(), digest_size=16).hexdigest()
 
 
@@ -221,9 +237,18 @@ def _load_shipped(key: str) -> Embodiment:
 def _parse(path: Path) -> Embodiment:
     table = read_toml(path)
     try:
-        return build(Embodiment, table, "")
+        card = build(Embodiment, table, "")
     except RecipeError as error:
         raise UsageError(f"{path}: {str(error).removeprefix(': ')}") from None
+    if not card.model:
+        return card
+    folder = path.parent.absolute()
+    return replace(
+        card,
+        urdf=None if card.urdf is None else str(folder / card.urdf),
+        mjcf=None if card.mjcf is None else str(folder / card.mjcf),
+        model_roots=tuple(str(folder / root) for root in card.model_roots),
+    )
 
 
 def _explains(card: Embodiment, names: Sequence[str], *, by_type: bool) -> bool:

@@ -110,6 +110,8 @@ class Arm:
     rotation_as: RotationForm = "unknown"
     action_rotation: tuple[str, ...] = ()  # where actions write rotations otherwise than states do
     action_rotation_as: RotationForm = "unknown"
+    base_link: str | None = None  # link of the robot's model in whose frame poses are; None is the model's own
+    tip_link: str | None = None  # link or site that the pose is of; None is what is fixed to the last joint
 
     def __post_init__(self) -> None:
         if len(self.position) not in (0, 3):

@@ -1,0 +1,94 @@
+"""From a card to its model: where it lies, what its joints are called, what recorded numbers mean."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from planar_arms import planar_urdf
+
+from gristmill.embodiment import Arm, Embodiment, Joint, card_digest, load_card, to_toml
+from gristmill.errors import UsageError
+from gristmill.kinematics import chain_of_arm, model_of, model_positions
+from gristmill.kinematics.of_card import joint_number
+
+CARD = """key = "planar"
+title = "Two links"
+urdf = "models/planar.urdf"
+[[joints]]
+name = "shoulder"
+aliases = ["Q_1"]
+unit = "deg"
+[[joints]]
+name = "q2"
+sign = -1
+offset = 0.1
+[[arms]]
+name = "arm"
+joints = ["shoulder", "q2"]
+"""
+
+
+@pytest.fixture
+def card_file(tmp_path):
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "planar.urdf").write_text(planar_urdf(0.5, 0.3))
+    (tmp_path / "card.toml").write_text(CARD)
+    return tmp_path / "card.toml"
+
+
+def test_the_model_lies_relative_to_the_card(card_file, monkeypatch, tmp_path):
+    monkeypatch.chdir(card_file.parent)
+    card = load_card("card.toml")
+    monkeypatch.chdir("/")
+    model = model_of(card)
+    assert model is not None
+    assert model.joints == ("q1", "q2")
+    assert [joint_number(model, joint) for joint in card.joints] == [0, 1]
+    assert model_of(card) is model  # compiled once
+    (tmp_path / "again.toml").write_text(to_toml(card))
+    assert load_card(tmp_path / "again.toml") == card
+
+
+def test_recorded_numbers_become_the_models(card_file):
+    card = load_card(card_file)
+    model = model_of(card)
+    assert model is not None
+    # 90 degrees; and 0.3 rad beyond an offset of 0.1, counted the other way.
+    positions = model_positions(np.array([[90.0, 0.4]]), card.joints)
+    assert positions == pytest.approx(np.array([[np.pi / 2, -0.3]]))
+    chain = chain_of_arm(model, card, card.arms[0])
+    assert (chain.name, chain.tip, chain.joints.tolist()) == ("arm", "tip", [0, 1])
+    pose = model.poses(positions, chain.tip)[0]
+    assert pose[:2, 3] == pytest.approx([0.3 * np.sin(0.3), 0.5 + 0.3 * np.cos(0.3)])
+    assert model_positions(np.zeros((1, 1)), [Joint(name="a", unit="percent")]) is None
+
+
+def test_a_changed_model_is_another_card(card_file):
+    before = card_digest(load_card(card_file))
+    urdf = card_file.parent / "models" / "planar.urdf"
+    urdf.write_text(planar_urdf(0.5, 0.4))
+    changed = card_digest(load_card(card_file))
+    urdf.unlink()
+    gone = card_digest(load_card(card_file))
+    assert len({before, changed, gone}) == 3
+
+
+def test_where_a_model_lies_does_not_matter(card_file, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "models").mkdir()
+    (elsewhere / "models" / "planar.urdf").write_text(planar_urdf(0.5, 0.3))
+    (elsewhere / "card.toml").write_text(card_file.read_text())
+    assert card_digest(load_card(elsewhere / "card.toml")) == card_digest(load_card(card_file))
+
+
+def test_names_that_the_model_does_not_know(card_file):
+    card = load_card(card_file)
+    model = model_of(card)
+    assert model is not None
+    wrong = Embodiment(key="w", title="w", joints=(Joint(name="wrist"),), arms=(Arm(name="a", joints=("wrist",)),))
+    with pytest.raises(UsageError, match=r"card w: joint 'wrist' of arm 'a' .*the model has q1, q2"):
+        chain_of_arm(model, wrong, wrong.arms[0])
+    no_tip = Arm(name="a", joints=("shoulder", "q2"), tip_link="hand")
+    with pytest.raises(UsageError, match="'hand'"):
+        chain_of_arm(model, card, no_tip)
+    assert model_of(Embodiment(key="n", title="none")) is None
