@@ -1,0 +1,159 @@
+"""ROS 1 bags, format 2.0: index first, messages by their place. http://wiki.ros.org/Bags/Format/2.0
+
+A bag that was not closed has no index; one scan that decodes nothing finds its messages up to where it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from gristmill.errors import CorpusError
+from gristmill.formats.logs.bag_records import CONNECTION, INDEX, BagFile, Connection, Record, connection, scan, walk
+from gristmill.formats.logs.stream import NONE, Entries, Format, LogDamageError, Loss, Message, Topic, joined, opened
+
+MAGIC = b"#ROSBAG V2.0\n"
+_U32 = struct.Struct("<I")
+_ENTRY = np.dtype([("s", "<u4"), ("ns", "<u4"), ("offset", "<u4")])
+
+
+class BagLog:
+    """One ROS 1 bag.
+
+    Raises:
+        CorpusError: it is no bag of this format, is encrypted, or nothing of it can be read.
+    """
+
+    container = "ROS 1 bag"
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        file = opened(path)
+        self._file = BagFile(file, path, os.fstat(file.fileno()).st_size)
+        self._kept: tuple[int, bytes] = (-2, b"")
+        self.losses: tuple[Loss, ...] = ()
+        self._places: dict[int, Entries] | None = None
+        self._chunks: list[int] = []
+        try:
+            self._open()
+            self.topics: Mapping[str, Topic] = self._topics()
+        except BaseException:
+            file.close()
+            raise
+
+    def _open(self) -> None:
+        if self._file.at(0, len(MAGIC)) != MAGIC:
+            first = self._file.at(0, 16).split(b"\n")[0].decode("ascii", "replace")
+            raise CorpusError(f"{self.path}: {first!r} is no ROS bag of version 2.0; convert it with rosbag fix")
+        head = self._file.record(len(MAGIC))
+        if head is None:
+            raise CorpusError(f"{self.path}: the bag ends within its header; restore it")
+        if head.fields.get(b"encryptor"):
+            raise CorpusError(f"{self.path}: the bag is encrypted; decrypt it with rosbag decrypt")
+        index = self._index(head)
+        if index is not None:
+            self._connections, self._chunks, self._counts = index
+            return
+        found = scan(self._file, head.end)
+        self._connections, self._chunks, self._places = found.connections, found.chunks, found.entries
+        self._counts = {number: len(entries) for number, entries in found.entries.items()}
+        self.losses = found.losses
+
+    def _topics(self) -> dict[str, Topic]:
+        """Topics by name, in order of their names."""
+        by_topic: dict[str, dict[int, Format]] = {}
+        for number, c in sorted(self._connections.items()):
+            form = Format(type=c.type, encoding="ros1", schema_encoding="ros1msg", schema=c.definition)
+            by_topic.setdefault(c.topic, {})[number] = form
+        return {
+            name: Topic(name=name, formats=by_topic[name], count=sum(self._counts.get(c, 0) for c in by_topic[name]))
+            for name in sorted(by_topic)
+        }
+
+    def entries(self, topic: str) -> Entries:
+        """The places of a topic's messages, from the index records behind each chunk."""
+        if self._places is None:
+            self._places = self._read_places()
+        return joined([self._places.get(c, NONE) for c in self.topics[topic].formats])
+
+    def read(self, entries: Entries) -> Iterator[Message]:
+        """These messages; the chunk that was read last is kept."""
+        current, view, head = -2, memoryview(b""), _U32.unpack_from
+        columns = (entries.block, entries.offset, entries.channel, entries.times_ns)
+        for block, offset, channel, time_ns in zip(*(c.tolist() for c in columns), strict=True):
+            if block != current:
+                current, view = block, memoryview(self._chunk(block))
+            try:
+                at = offset + 4 + head(view, offset)[0]
+                stop = at + 4 + head(view, at)[0]
+            except struct.error:
+                stop = len(view) + 1
+            if stop > len(view):
+                raise LogDamageError(f"{self.path}: there is no message where the index says; run rosbag reindex")
+            yield Message(channel, time_ns, time_ns, view[at + 4 : stop])
+
+    def close(self) -> None:
+        """Let go of the file and the chunk that is kept."""
+        self._file.file.close()
+        self._kept = (-2, b"")
+
+    # -- inner ---------------------------------------------------------------------------------------
+
+    def _index(self, head: Record) -> tuple[dict[int, Connection], list[int], dict[int, int]] | None:
+        """Connections, chunks and counts from the end of the bag; None where they are missing or damaged."""
+        at = head.number(b"index_pos", 8)
+        connections, chunks = head.number(b"conn_count", 4), head.number(b"chunk_count", 4)
+        if not at or at >= self._file.size:
+            return None if at or chunks or self._file.size > head.end else ({}, [], {})
+        found: dict[int, Connection] = {}
+        places: list[int] = []
+        counts: dict[int, int] = {}
+        for _ in range(connections + chunks):
+            record = self._file.record(at)
+            if record is None:
+                return None
+            data = self._file.at(record.start, record.size)
+            if record.op == CONNECTION:
+                made = connection(record, data)
+                if made is None:
+                    return None
+                found[record.number(b"conn", 4)] = made
+            else:
+                places.append(record.number(b"chunk_pos", 8))
+                for number, count in struct.iter_unpack("<II", data[: len(data) // 8 * 8]):
+                    counts[number] = counts.get(number, 0) + count
+            at = record.end
+        inside = all(self._file.record(place) is not None for place in places)
+        return (found, sorted(places), counts) if inside else None
+
+    def _read_places(self) -> dict[int, Entries]:
+        parts: dict[int, list[Entries]] = {}
+        for block, start in enumerate(self._chunks):
+            chunk = self._file.record(start)
+            at = chunk.end if chunk else self._file.size
+            indexed = False
+            while (record := self._file.record(at)) is not None and record.op == INDEX:
+                indexed = True
+                number = record.number(b"conn", 4)
+                data = self._file.at(record.start, record.size)
+                index = np.frombuffer(data[: len(data) // 12 * 12], _ENTRY)
+                times = index["s"].astype(np.int64) * 1_000_000_000 + index["ns"]
+                n = len(index)
+                parts.setdefault(number, []).append(
+                    Entries(times, np.full(n, block), index["offset"].astype(np.int64), np.full(n, number))
+                )
+                at = record.end
+            if not indexed:
+                for number, entries in walk(self._chunk(block), block).items():
+                    parts.setdefault(number, []).append(entries)
+        return {number: joined(entries) for number, entries in parts.items()}
+
+    def _chunk(self, block: int) -> bytes:
+        if self._kept[0] != block:
+            self._kept = (-2, b"")  # lets go of the old one before the new one is made
+            self._kept = (block, self._file.chunk(self._chunks[block]))
+        return self._kept[1]

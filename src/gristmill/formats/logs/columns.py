@@ -1,0 +1,150 @@
+"""Numbers of messages -> columns of a channel: aligned by name, whatever the order within each message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gristmill.errors import RecordingError
+from gristmill.formats.logs.ros_bytes import Group
+from gristmill.types import FloatArray
+
+JOINT_FIELDS = ("position", "velocity", "effort")
+MAX_WIDTH = 512  # more numbers a message are a scan, a map or a picture, not the state of a robot
+
+_NAMES = ("name", "names", "joint_names")
+# Book-keeping of messages: when and by whom they were sent, how an array is laid out.
+_SKIPPED = re.compile(r"(.*\.)?(header|stamp|timestamp|layout)(\..*|$)|seq$|sequence$|time_from_start\..*")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One number of a message."""
+
+    label: str  # a joint's name, or the number's path: "pose.position.x", "data[3]"
+    path: str
+    index: int
+
+
+def is_joints(group: Group) -> bool:
+    """Whether the message names its numbers, as sensor_msgs/JointState does."""
+    return joint_names(group) is not None and any(f in group.numbers for f in JOINT_FIELDS)
+
+
+def joint_names(group: Group) -> tuple[str, ...] | None:
+    """The names that a message gives to its numbers; None where it gives none."""
+    for key in _NAMES:
+        names = group.texts.get(key)
+        if isinstance(names, tuple):
+            return names
+    empty = any(key in group.numbers and not group.numbers[key].shape[1] for key in _NAMES)  # JSON's empty list
+    return () if empty else None
+
+
+def places(group: Group, field: str) -> tuple[Place, ...]:
+    """The numbers of a message that count, in its own order.
+
+    Args:
+        group: messages of one layout.
+        field: a path, or the beginning of several; "" for all but book-keeping.
+    """
+    if is_joints(group) and (field in JOINT_FIELDS or not field):
+        return _joints(group, field or JOINT_FIELDS[0])
+    found: list[Place] = []
+    for path in group.numbers:
+        array = group.numbers[path]
+        if not _wanted(path, field) or (array.dtype == np.uint8 and path in group.arrays and not field):
+            continue  # bytes are pictures and identifiers, unless asked for
+        count = array.shape[1]
+        if len(found) + count > MAX_WIDTH:
+            return (*found, *(Place(f"{path}[{i}]", path, i) for i in range(MAX_WIDTH + 1 - len(found))))
+        found += [Place(f"{path}[{i}]" if path in group.arrays else path, path, i) for i in range(count)]
+    return tuple(found)
+
+
+def _joints(group: Group, field: str) -> tuple[Place, ...]:
+    names = joint_names(group) or ()
+    values = group.numbers.get(field)
+    # Arrays may be left empty; another length than the names' cannot be assigned, so those values stay unknown.
+    if values is None or values.shape[1] != len(names):
+        return ()
+    return tuple(Place(name, field, i) for i, name in enumerate(names))
+
+
+def _wanted(path: str, field: str) -> bool:
+    if field:
+        return path == field or path.startswith((f"{field}.", f"{field}["))
+    return not _SKIPPED.fullmatch(path)
+
+
+def shown(labels: Sequence[str], field: str) -> tuple[str, ...]:
+    """Labels as dimension names: without the beginning that all paths share."""
+    if not labels or not all("." in label for label in labels):
+        return tuple(label.removeprefix(f"{field}.") for label in labels) if field else tuple(labels)
+    first = labels[0].split(".")[:-1]
+    shared = 0
+    while shared < len(first) and all(label.split(".")[: shared + 1] == first[: shared + 1] for label in labels):
+        shared += 1
+    cut = len(".".join(first[:shared])) + 1 if shared else 0
+    return tuple(label[cut:] for label in labels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberPlan:
+    """What a channel takes of a topic's messages."""
+
+    field: str
+    labels: tuple[str, ...]  # one a dimension
+    single: bool = False  # all of its numbers are float32
+    closed: bool = False  # the user named the dimensions: others are left out on purpose
+
+
+class Filling:
+    """Fills a channel's values (n, d), NaN where a message lacks a dimension."""
+
+    def __init__(self, plan: NumberPlan, rows: int) -> None:
+        self.plan = plan
+        self.values: FloatArray = np.full((rows, len(plan.labels)), np.nan, np.float32 if plan.single else np.float64)
+        self._column = {label: i for i, label in enumerate(plan.labels)}
+        self._known: tuple[object, list[tuple[str, list[int], list[int]]]] | None = None
+
+    def add(self, rows: np.ndarray, group: Group) -> None:
+        """Take messages of one layout as the channel's rows `rows`.
+
+        Raises:
+            RecordingError: they hold a dimension that the channel does not have.
+        """
+        for path, columns, indexes in self._moves(group):
+            values = group.numbers[path]
+            if columns == list(range(columns[0], columns[0] + len(columns))) and indexes == list(
+                range(values.shape[1])
+            ):
+                self.values[rows, columns[0] : columns[0] + len(columns)] = values
+            else:
+                self.values[rows[:, None], columns] = values[:, indexes]
+
+    def _moves(self, group: Group) -> list[tuple[str, list[int], list[int]]]:
+        """(path, columns of the channel, elements of the array) for every array; equal layouts share them."""
+        if self._known is None or self._known[0] != group.layout:
+            by_path: dict[str, tuple[list[int], list[int]]] = {}
+            for place in places(group, self.plan.field):
+                column = self._column.get(place.label)
+                if column is not None:
+                    columns, indexes = by_path.setdefault(place.path, ([], []))
+                    columns.append(column)
+                    indexes.append(place.index)
+                elif not self.plan.closed:
+                    raise RecordingError(
+                        f"{place.label} appears in a message, but in none of those that the channel was made from; "
+                        "give the dimensions as `names` in the topic's rule"
+                    )
+            self._known = (group.layout, [(path, c, i) for path, (c, i) in by_path.items()])
+        return self._known[1]
+
+
+def union(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """All labels once, in the order in which they are first met."""
+    return tuple(dict.fromkeys(label for labels in lists for label in labels))

@@ -1,0 +1,241 @@
+"""Logs as a corpus: opened, looked at, mapped, cut into episodes. Opening decodes a few messages of each topic."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gristmill.embodiment import Embodiment
+from gristmill.episode import CameraInfo
+from gristmill.errors import CorpusError, RecordingError
+from gristmill.finding import Issue, Kind
+from gristmill.formats.files import CorpusFiles
+from gristmill.formats.logs import finding
+from gristmill.formats.logs.cutting import Window, instructions, windows
+from gristmill.formats.logs.decoding import decoder_for
+from gristmill.formats.logs.looking import View, look
+from gristmill.formats.logs.options import LogOptions
+from gristmill.formats.logs.pictures import encoded_bytes, size_of_image
+from gristmill.formats.logs.plan import CameraPlan, Plan, plan_of
+from gristmill.formats.logs.reading import EpisodePlace, LogReader
+from gristmill.formats.logs.stream import Log
+from gristmill.formats.logs.topic_map import Decision, decide
+from gristmill.formats.recorded import Header, RecordedCorpus
+from gristmill.types import IntArray
+
+# Logs of a folder that are looked at message by message; the others are taken to hold the same.
+LOOKED_AT = 8
+_WHOLE_NUMBER = 0.01  # a rate this close to a whole number is meant to be that
+_SAME_RATE = 0.02
+_USUAL_HZ = 30.0  # where too few messages tell of a rate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Looked:
+    """What looking at a corpus's logs gave."""
+
+    files: CorpusFiles
+    places: Sequence[finding.Place]
+    views: Mapping[str, Sequence[View]]  # topic -> how it looks, logs that hold something first
+    losses: Mapping[int, Sequence[Any]]  # log -> what it lost
+
+
+def look_at(path: Path, kind: finding.Kind) -> Looked:
+    """Look at the logs of a file or folder.
+
+    Raises:
+        CorpusError: there are none, or one cannot be opened at all.
+        UnsafeCorpusError: a link or name leads outside the corpus.
+    """
+    files, places = finding.places(path, kind)
+    views: dict[str, list[View]] = {}
+    losses: dict[int, Sequence[Any]] = {}
+    chosen = np.unique(np.linspace(0, len(places) - 1, min(LOOKED_AT, len(places))).astype(int)).tolist()
+    for number in chosen:
+        log = finding.open_log(files, places[number])
+        try:
+            for name, view in look(log).items():
+                views.setdefault(name, []).append(view)
+            losses[number] = log.losses
+        except RecordingError as error:
+            raise CorpusError(str(error)) from None
+        finally:
+            log.close()
+    for seen in views.values():
+        seen.sort(key=lambda v: (v.sort == "nothing", v.sort == "unreadable"))
+    return Looked(files=files, places=places, views=dict(sorted(views.items())), losses=losses)
+
+
+def open_logs(
+    path: Path, kind: finding.Kind, *, key: str, card: Embodiment | None, options: LogOptions, locator: Any, title: str
+) -> RecordedCorpus:
+    """Open logs as a corpus.
+
+    Args:
+        path: a log, or a folder of logs.
+        kind: which container.
+        key: the corpus's key.
+        card: the embodiment card, or None for one that fits.
+        options: what the user states.
+        locator: what reopens the corpus.
+        title: the format's name, as shown to people.
+
+    Raises:
+        CorpusError: nothing there can be read, or nothing is of use.
+        RecipeError: an option names what the logs do not hold.
+        UnsafeCorpusError: a link or name leads outside the corpus.
+    """
+    looked = look_at(path, kind)
+    decisions = decide(looked.views, options)
+    plan = plan_of(looked.views, decisions, str(path))
+    cameras: dict[str, CameraInfo] = {}
+    reader = LogReader(looked.files, looked.places, plan, cameras, options.clock)
+    try:
+        headers, issues = _headers(looked, reader, plan, options)
+        rates = [h.rate_hz for h in headers if h.rate_hz]
+        rate_hz = options.rate_hz or _meant(float(np.median(rates)) if rates else _USUAL_HZ)
+        for camera in plan.cameras:
+            cameras[camera.key] = _camera_info(looked, reader, camera)
+    except RecordingError as error:
+        raise CorpusError(str(error)) from None
+    if not headers:
+        raise CorpusError(f"{path}: the cut that options.cut asks for leaves no episode; look at the topic it names")
+    return RecordedCorpus(
+        key=key,
+        root=path,
+        format=title,
+        rate_hz=rate_hz,
+        headers=[replace(h, rate_hz=_own_rate(h.rate_hz, rate_hz, options)) for h in headers],
+        channels=[c.spec for c in plan.channels],
+        cameras=cameras,
+        reader=reader,
+        locator=locator,
+        card=card,
+        issues=tuple(issues),
+        info={"log": _info(looked, decisions, options)},
+        unread=plan.unread,
+    )
+
+
+def counting_topic(plan: Plan, log: Log) -> str:
+    """The topic whose messages are the episode's frames: the first with messages, channels before cameras."""
+    topics = (*plan.topics, *(c.topic for c in plan.cameras))
+    return next((t for t in topics if t in log.topics and log.topics[t].count), topics[0])
+
+
+def _headers(looked: Looked, reader: LogReader, plan: Plan, options: LogOptions) -> tuple[list[Header], list[Issue]]:
+    headers: list[Header] = []
+    issues: list[Issue] = []
+    terms = hashlib.blake2b(repr((options, plan)).encode(), digest_size=8).hexdigest()
+    topics = [*plan.topics, *(c.topic for c in plan.cameras)]
+    for number, place in enumerate(looked.places):
+        try:
+            log = reader.log(number)
+            counting = counting_topic(plan, log)
+            times = log.entries(counting).times_ns if counting in log.topics else np.empty(0, np.int64)
+            spans = windows(log, options.cut, counting, topics)
+        except (CorpusError, RecordingError) as error:
+            if len(looked.places) == 1:
+                raise
+            issues.append(_issue("log_unreadable", Kind.DEFECT, str(error), "Restore the file or take it out.", place))
+            continue
+        if not spans:
+            what = f"{place.name}: the cut leaves no episode of it"
+            issues.append(_issue("log_without_episode", Kind.RISK, what, "Look at what marks its episodes.", place))
+        stamp = finding.stamp_of(looked.files, place)
+        for part, window in enumerate(spans):
+            index = len(headers)
+            first, stop = np.searchsorted(times, window).tolist()
+            where = place.name if len(spans) == 1 else f"{place.name}, part {part}"
+            headers.append(
+                Header(
+                    index=index,
+                    length=stop - first,
+                    stamp=stamp and f"{stamp}|{terms}|{window.start_ns}:{window.stop_ns}",
+                    where=f"episode {index} ({where})",
+                    tasks=_tasks(log, plan, window, options),
+                    issues=tuple(_episode_issues(log, plan, place, index)),
+                    rate_hz=options.rate_hz or _rate(times[first:stop]),
+                    place=EpisodePlace(number, window),
+                )
+            )
+    return headers, issues
+
+
+def _tasks(log: Log, plan: Plan, window: Window, options: LogOptions) -> tuple[str, ...]:
+    told = [text for task in plan.tasks for text in instructions(log, task.topic, task.field, window)]
+    return tuple(dict.fromkeys(told)) or ((options.task,) if options.task else ())
+
+
+def _episode_issues(log: Log, plan: Plan, place: finding.Place, index: int) -> list[Issue]:
+    issues = [_issue(loss.code, Kind.RISK, loss.message, loss.fix, place, index) for loss in log.losses]
+    topics = dict.fromkeys([*plan.topics, *(c.topic for c in plan.cameras)])
+    for topic in topics:
+        if topic not in log.topics or not log.topics[topic].count:
+            what = f"{place.name} holds no message of {topic}, which other logs of this corpus have"
+            fix = "Record it again with this topic, or leave the log out."
+            issues.append(_issue("topic_missing", Kind.RISK, what, fix, place, index))
+    return issues
+
+
+def _issue(code: str, kind: Kind, message: str, fix: str, place: finding.Place, episode: int | None = None) -> Issue:
+    return Issue(check="files", code=code, kind=kind, message=message, fix=fix, episode=episode, subject=place.name)
+
+
+def _rate(times_ns: IntArray) -> float | None:
+    """The median rate of messages in Hz; None where they are too few or all at one time."""
+    steps = np.diff(times_ns)
+    steps = steps[steps > 0]
+    return 1e9 / float(np.median(steps)) if len(steps) else None
+
+
+def _meant(rate_hz: float) -> float:
+    whole = round(rate_hz)
+    return float(whole) if whole and abs(rate_hz - whole) <= _WHOLE_NUMBER * whole else round(rate_hz, 3)
+
+
+def _own_rate(measured_hz: float | None, rate_hz: float, options: LogOptions) -> float | None:
+    """An episode's rate where it is not the corpus's."""
+    if options.rate_hz or measured_hz is None or abs(measured_hz / rate_hz - 1) <= _SAME_RATE:
+        return None
+    return _meant(measured_hz)
+
+
+def _camera_info(looked: Looked, reader: LogReader, plan: CameraPlan) -> CameraInfo:
+    """What the first picture says of a camera."""
+    picture = plan.picture
+    height, width = picture.height, picture.width
+    rate_hz = None
+    for number in range(len(looked.places)):
+        log = reader.log(number)
+        entries = log.entries(plan.topic) if plan.topic in log.topics else None
+        if entries is None or not len(entries):
+            continue
+        rate_hz = _rate(entries.times_ns)
+        if picture.sort == "image":
+            message = next(iter(log.read(entries[:1])))
+            form = log.topics[plan.topic].formats[message.channel]
+            size = size_of_image(encoded_bytes(form, decoder_for(form).one(message.data)))
+            height, width = size or (None, None)
+        break
+    codec = picture.codec if picture.sort == "video" else None
+    rate_hz = _meant(rate_hz) if rate_hz else None
+    return CameraInfo(key=plan.key, height=height, width=width, rate_hz=rate_hz, codec=codec)
+
+
+def _info(looked: Looked, decisions: Mapping[str, Decision], options: LogOptions) -> dict[str, Any]:
+    """Whose clock counts, where each key comes from, and how far the senders' clocks are from the recorder's."""
+    used = {name: d for name, d in decisions.items() if d.rule.role != "ignore"}
+    offsets = {
+        name: seen[0].header_offset_s for name in used if (seen := looked.views[name])[0].header_offset_s is not None
+    }
+    return {
+        "clock": options.clock,
+        "topics": {name: d.rule.key or d.rule.role for name, d in used.items()},
+        "header_minus_log_s": offsets,
+    }

@@ -1,0 +1,140 @@
+"""How one log becomes several episodes: spans of log time, found by marker, service call, pause or given times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from gristmill.errors import RecipeError
+from gristmill.formats.logs.decoding import decoder_for
+from gristmill.formats.logs.options import Cut
+from gristmill.formats.logs.ros_bytes import Group
+from gristmill.formats.logs.stream import LAST_NS, Log
+from gristmill.settings import suggest
+
+FIRST_NS = -LAST_NS
+_REQUESTS = (0, 1)  # service_msgs/msg/ServiceEventInfo: request sent, request received
+_NS = 1_000_000_000
+
+
+class Window(NamedTuple):
+    """A span of log time; the end is exclusive."""
+
+    start_ns: int
+    stop_ns: int
+
+
+WHOLE = Window(FIRST_NS, LAST_NS)
+
+
+def windows(log: Log, cut: Cut | None, counting: str, topics: Sequence[str]) -> list[Window]:
+    """The spans of a log's episodes, in order.
+
+    Args:
+        log: an open log.
+        cut: how to cut; None for the whole log.
+        counting: the topic whose messages are the frames.
+        topics: all topics that episodes are made of.
+
+    Raises:
+        RecipeError: the log has no such topic or service.
+    """
+    if cut is None:
+        return [WHOLE]
+    if cut.times_s:
+        starts = [int(e.times_ns[0]) for t in topics if t in log.topics and len(e := log.entries(t))]
+        origin = min(starts, default=0)
+        return [Window(origin + round(a * _NS), origin + round(b * _NS)) for a, b in cut.times_s]
+    if cut.pause_s is not None:
+        return _pauses(log, counting, cut.pause_s)
+    if cut.service:
+        return _spans(_calls(log, cut.service))
+    return _spans(_marks(log, cut))
+
+
+def _pauses(log: Log, counting: str, pause_s: float) -> list[Window]:
+    times = log.entries(counting).times_ns if counting in log.topics else np.empty(0, np.int64)
+    if not len(times):
+        return []
+    breaks = np.flatnonzero(np.diff(times) >= round(pause_s * _NS)) + 1
+    edges = [FIRST_NS, *times[breaks].tolist(), LAST_NS]
+    ends = [*(times[breaks - 1] + 1).tolist(), LAST_NS]
+    return [Window(start, stop) for start, stop in zip(edges[:-1], ends, strict=True)]
+
+
+def _marks(log: Log, cut: Cut) -> Iterator[tuple[int, bool]]:
+    """(time, whether an episode begins there) of every marker that counts."""
+    if cut.topic not in log.topics:
+        raise RecipeError(
+            f"options.cut.topic: {log.path.name} has no topic {cut.topic!r}; {suggest(cut.topic, log.topics)}"
+        )
+    topic = log.topics[cut.topic]
+    for message in log.read(log.entries(cut.topic)):
+        value = _value(decoder_for(topic.formats[message.channel]).one(message.data))
+        if cut.stop and value == cut.stop:
+            yield message.log_ns, False
+        elif not cut.start or value == cut.start:
+            yield message.log_ns, True
+
+
+def _calls(log: Log, service: str) -> Iterator[tuple[int, bool]]:
+    name = f"{service.rstrip('/')}/_service_event"
+    if name not in log.topics:
+        known = [t.removesuffix("/_service_event") for t in log.topics if t.endswith("/_service_event")]
+        raise RecipeError(
+            f"options.cut.service: {log.path.name} records no calls of {service!r} (topic {name}); "
+            f"{suggest(service, dict.fromkeys(known))}"
+        )
+    topic = log.topics[name]
+    seen: int | None = None
+    for message in log.read(log.entries(name)):
+        group = decoder_for(topic.formats[message.channel]).one(message.data)
+        kind = group.numbers.get("info.event_type")
+        if kind is None or not kind.size or int(kind[0, 0]) not in _REQUESTS:
+            continue
+        # A call is logged when it is sent, when it is received, or both: its number tells that it is one.
+        number = int(group.numbers["info.sequence_number"][0, 0]) if "info.sequence_number" in group.numbers else None
+        if number is not None and number == seen:
+            continue
+        seen = number
+        wanted = group.numbers.get("request[0].data")
+        yield message.log_ns, wanted is None or bool(wanted[0, 0])
+
+
+def _spans(marks: Iterator[tuple[int, bool]]) -> list[Window]:
+    ordered = [*marks, (LAST_NS, False)]
+    return [Window(a[0], b[0]) for a, b in pairwise(ordered) if a[1]]
+
+
+def _value(group: Group) -> str:
+    """What a marker says: its text, or its number as text."""
+    text = group.texts.get("data")
+    if isinstance(text, str):
+        return text
+    number = group.numbers.get("data")
+    if number is None or number.size != 1:
+        return next((t for t in group.texts.values() if isinstance(t, str)), "")
+    value = number[0, 0]
+    if number.dtype == bool:
+        return "true" if value else "false"
+    return str(int(value)) if float(value).is_integer() else str(float(value))
+
+
+def instructions(log: Log, topic: str, field: str, window: Window, limit: int = 64) -> tuple[str, ...]:
+    """The texts of a topic within a span, once each; the last one before it when there is none within."""
+    if topic not in log.topics:
+        return ()
+    entries = log.entries(topic)
+    within = entries.between(*window)
+    if not len(within):
+        earlier = int(np.searchsorted(entries.times_ns, window.start_ns))
+        within = entries[max(earlier - 1, 0) : earlier]
+    formats = log.topics[topic].formats
+    texts = [
+        decoder_for(formats[m.channel]).one(m.data).texts.get(field)
+        for m in log.read(within[: min(limit, len(within))])
+    ]
+    return tuple(dict.fromkeys(t.strip() for t in texts if isinstance(t, str) and t.strip()))

@@ -1,0 +1,164 @@
+"""What a log's topics hold, from a few of their messages: types, dimensions, pictures, clocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from gristmill.formats.logs.columns import JOINT_FIELDS, MAX_WIDTH, is_joints, places
+from gristmill.formats.logs.decoding import UndecodableError, decoder_for, stamps_ns
+from gristmill.formats.logs.pictures import Picture, picture_of
+from gristmill.formats.logs.ros_bytes import Group, MessageError
+from gristmill.formats.logs.stream import Entries, Log, LogDamageError, Topic, one_pass
+from gristmill.types import IntArray
+
+Sort = Literal["joints", "numbers", "text", "picture", "nothing", "unreadable"]
+
+_FIRST = 8  # messages from the start of each topic
+_MOMENTS = 8  # and around these moments of the log
+_NEIGHBOURS = 4  # so many each: two publishers of one topic take turns
+PICTURES = re.compile(r"(Image|RawImage|CompressedImage|CompressedVideo|FFMPEGPacket)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One topic, as a few of its messages show it."""
+
+    name: str
+    type: str
+    encoding: str
+    count: int
+    sort: Sort
+    why: str = ""  # it is unreadable or holds nothing
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # field -> dimensions, as first met
+    single: bool = False  # all numbers are float32
+    wide: bool = False  # more numbers than a channel may have
+    text: str = ""  # an example
+    picture: Picture | None = None
+    header_offset_s: float | None = None  # median of header time - log time
+    publish_offset_s: float | None = None
+
+
+def look(log: Log) -> dict[str, View]:
+    """A view of every topic of a log. A few blocks are decompressed, each once."""
+    readable: dict[str, Topic] = {}
+    views: dict[str, View] = {}
+    for name, topic in log.topics.items():
+        reason = _unreadable(topic)
+        if reason:
+            views[name] = _view(topic, "unreadable", why=reason)
+        elif not topic.count:
+            views[name] = _view(topic, "nothing", why="it has no messages")
+        else:
+            readable[name] = topic
+    entries = {name: log.entries(name) for name in readable}
+    spans = [(int(e.times_ns[0]), int(e.times_ns[-1])) for e in entries.values() if len(e)]
+    if not spans:
+        return views
+    moments = np.linspace(min(s for s, _ in spans), max(s for _, s in spans), _MOMENTS + 2)[1:-1].astype(np.int64)
+    wanted = {
+        name: _few(e, moments, one=bool(PICTURES.search(readable[name].format.type))) for name, e in entries.items()
+    }
+    collected = {name: _Collected(topic) for name, topic in readable.items()}
+    try:
+        for name, _, message in one_pass(log, wanted):
+            collected[name].add(message.channel, message.log_ns, message.publish_ns, message.data)
+    except LogDamageError as error:
+        for seen in collected.values():
+            seen.trouble = seen.trouble or ("" if seen.groups else str(error))
+    views.update({name: seen.view() for name, seen in collected.items()})
+    return {name: views[name] for name in log.topics}
+
+
+def _few(entries: Entries, moments: IntArray, *, one: bool) -> Entries:
+    if one:
+        return entries[:1]
+    around = np.searchsorted(entries.times_ns, moments)[:, None] + np.arange(_NEIGHBOURS)
+    rows = np.unique(np.concatenate([np.arange(_FIRST), around.ravel()]))
+    return entries[rows[rows < len(entries)]]
+
+
+def _unreadable(topic: Topic) -> str:
+    for form in topic.formats.values():
+        try:
+            decoder_for(form)
+        except UndecodableError as error:
+            return str(error)
+    return ""
+
+
+class _Collected:
+    """What was seen of one topic."""
+
+    def __init__(self, topic: Topic) -> None:
+        self.topic = topic
+        self.groups: list[Group] = []
+        self.trouble = ""
+        self._picture: Picture | None = None
+        self._header: list[int] = []
+        self._publish: list[int] = []
+
+    def add(self, channel: int, log_ns: int, publish_ns: int, data: memoryview) -> None:
+        form = self.topic.formats[channel]
+        try:
+            group = decoder_for(form).one(memoryview(bytes(data)))
+            if PICTURES.search(form.type):
+                self._picture = self._picture or picture_of(form, group)
+        except MessageError as error:
+            self.trouble = self.trouble or str(error)
+            return
+        stamps = stamps_ns(group)
+        if stamps is not None and stamps[0] > 0:
+            self._header.append(int(stamps[0]) - log_ns)
+        self._publish.append(publish_ns - log_ns)
+        self.groups.append(group if self._picture is None else group._replace(numbers={}))
+
+    def view(self) -> View:
+        """The topic as these messages show it."""
+        topic, groups = self.topic, self.groups
+        if not groups:
+            return _view(topic, "unreadable", why=self.trouble)
+        offsets = {"header_offset_s": _median_s(self._header), "publish_offset_s": _median_s(self._publish)}
+        if self._picture is not None:
+            return _view(topic, "picture", picture=self._picture, **offsets)
+        joints = any(map(is_joints, groups))
+        labels = {f: _labels(groups, f) for f in (JOINT_FIELDS if joints else ("",))}
+        labels = {f: names for f, names in labels.items() if names}
+        text = next((t for g in groups for path, t in g.texts.items() if path == "data" and isinstance(t, str)), "")
+        if not labels:
+            sort: Sort = "text" if text or "data" in groups[0].texts else "nothing"
+            return _view(
+                topic, sort, why="" if sort == "text" else "its messages hold no numbers", text=text, **offsets
+            )
+        arrays = [g.numbers[p.path].dtype for g in groups[:4] for p in places(g, next(iter(labels)))]
+        return _view(
+            topic,
+            "joints" if joints else "numbers",
+            labels=labels,
+            single=bool(arrays) and all(a == np.float32 for a in arrays),
+            wide=any(len(names) > MAX_WIDTH for names in labels.values()),
+            text=text,
+            **offsets,
+        )
+
+
+def labels_of(views: Sequence[View], field: str) -> tuple[str, ...]:
+    """Dimensions of one topic in several logs, as first met."""
+    return tuple(dict.fromkeys(label for v in views for label in v.labels.get(field, ())))
+
+
+def _labels(groups: Sequence[Group], field: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(p.label for g in groups for p in places(g, field)))
+
+
+def _median_s(offsets_ns: list[int]) -> float | None:
+    return float(np.median(np.array(offsets_ns, np.int64))) / 1e9 if offsets_ns else None
+
+
+def _view(topic: Topic, sort: Sort, **more) -> View:
+    form = topic.format
+    return View(name=topic.name, type=form.type, encoding=form.encoding, count=topic.count, sort=sort, **more)
