@@ -185,7 +185,7 @@ def test_an_index_that_restarts_everywhere_is_one_issue_of_the_corpus(tmp_path: 
         made.edit_table(root / SINGLE.format(e), lambda t: made.with_column(t, "index", t.column("frame_index")))
     corpus = open_path(root)
     assert made.codes(corpus.issues) == [("schema", "index_restarts", None)]
-    assert corpus.issues[0].message.startswith("all 3 sampled episodes share this: episode 1: ")
+    assert corpus.issues[0].message.startswith("all 3 episodes that were looked at, of 4, share this: episode 1: ")
     assert all(e.issues == () for e in corpus.episodes(range(4)))
 
 

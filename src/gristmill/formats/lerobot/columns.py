@@ -38,6 +38,10 @@ class Fit:
         """Whether the column can be read."""
         return any(plan.key == key for plan in self.plans)
 
+    def unseen(self, key: str) -> Issue | None:
+        """Why the images of this feature cannot be read, or None when they can."""
+        return next((i for i in self.issues if i.channel == key and i.code in ("column_absent", "image")), None)
+
     def width(self, key: str) -> int | None:
         """Numbers a frame as found, or None when the column cannot be read."""
         return next((plan.width for plan in self.plans if plan.key == key), None)

@@ -16,6 +16,7 @@ from gristmill.errors import CorpusError, RecordingError
 from gristmill.finding import Issue, Kind
 from gristmill.formats.files import CorpusFiles, FileStamp
 from gristmill.formats.lerobot import episodes_v2, episodes_v3, stats_lines
+from gristmill.formats.lerobot.datafiles import DataFiles
 from gristmill.formats.lerobot.info import Info, read_info
 from gristmill.formats.lerobot.layout import PackedPaths
 from gristmill.formats.lerobot.pointers import check_pointers
@@ -23,7 +24,7 @@ from gristmill.formats.lerobot.reading import EpisodeReader
 from gristmill.formats.lerobot.rows import EpisodeRows
 from gristmill.formats.lerobot.stats import EpisodeStats, NoStats, read_corpus_stats
 from gristmill.formats.lerobot.stats_columns import StatsColumns
-from gristmill.formats.lerobot.survey import Survey, absent_cameras, camera_absent, survey
+from gristmill.formats.lerobot.survey import Survey, absent_cameras, absent_images, camera_absent, survey
 from gristmill.formats.lerobot.tasks import Tasks, read_tasks
 
 # Metadata that is read, or written anew by an export; anything else under meta belongs to other tools.
@@ -79,6 +80,8 @@ class LerobotCorpus:
         """What the corpus declares of itself."""
         info = self._info
         unread = dict.fromkeys(self._absent, "declared, but the corpus holds no video of it")
+        unread |= dict.fromkeys(self._absent_images, "declared as images, which no table holds")
+        unread |= dict.fromkeys(self._undeclared, "declared, but the episodes table does not say where its frames lie")
         unread |= {f.key: f.why_unread for f in info.features if f.kind == "unread"}
         unread |= {f.key: "touch; no check understands it" for f in info.of_kind("number") if "tactile" in f.key}
         return CorpusFacts(
@@ -110,6 +113,7 @@ class LerobotCorpus:
             *self._tasks.issues,
             *self._corpus_stats[1],
             *(camera_absent(key) for key in self._absent),
+            *self._absent_images.values(),
             *self._survey.issues,
             *self._reader.common.values(),
         )
@@ -172,9 +176,22 @@ class LerobotCorpus:
         return absent_cameras(self.files, self._rows)
 
     @cached_property
+    def _undeclared(self) -> list[str]:
+        return [key for key, slices in self._rows.cameras.items() if not slices.declared]
+
+    @cached_property
+    def _absent_images(self) -> Mapping[str, Issue]:
+        images = [f.key for f in self._info.of_kind("camera") if f.is_image]
+        return absent_images(images, self._rows, self._data) if images else {}
+
+    @cached_property
+    def _data(self) -> DataFiles:
+        return DataFiles(self.files, self._info.features, self._rows)
+
+    @cached_property
     def _cameras(self) -> Mapping[str, CameraInfo]:
         rate_hz = self._info.rate_hz
-        without = {key for key, slices in self._rows.cameras.items() if not slices.declared} | set(self._absent)
+        without = {*self._undeclared, *self._absent, *self._absent_images}
         return {f.key: f.camera(rate_hz) for f in self._info.of_kind("camera") if f.key not in without}
 
     @cached_property
@@ -213,11 +230,12 @@ class LerobotCorpus:
             tasks=self._tasks,
             stats=self._stats,
             cameras=self._cameras,
+            data=self._data,
         )
 
     @cached_property
     def _survey(self) -> Survey:
-        return survey(self.files, self._info, self._rows, self._reader.data)
+        return survey(self.files, self._info, self._rows, self._data)
 
     @cached_property
     def _dims(self) -> tuple[Dim, ...]:
@@ -226,7 +244,7 @@ class LerobotCorpus:
         paths = self._rows.data.names if isinstance(self._rows.data, PackedPaths) else self._rows.data
         for at in range(min(len(paths), 8)):
             try:
-                found = self._reader.data.get(paths[at]).fit
+                found = self._data.get(paths[at]).fit
             except RecordingError:
                 continue
             widths = {p.key: p.width for p in found.plans if p.width is not None}

@@ -154,13 +154,13 @@ def parse_feature(key: str, declared: Any, name: str) -> Feature:
         raise CorpusError(f"{where}.shape is {brief(shape)}; expected a list of sizes such as [6]")
     if prod(shape) > MAX_DIMENSIONS and dtype in NUMBERS:
         raise CorpusError(f"{where}.shape is {brief(shape)}, more than {MAX_DIMENSIONS:,} numbers a frame; correct it")
-    info = declared.get("info") or declared.get("video_info") or {}
+    details = (found for name in ("info", "video_info") if isinstance(found := declared.get(name), dict) and found)
     return Feature(
         key=key,
         dtype=dtype,
         shape=tuple(shape),
         names=declared.get("names"),
-        info=info if isinstance(info, dict) else {},
+        info=next(details, {}),
     )
 
 

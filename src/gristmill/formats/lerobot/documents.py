@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from gristmill.errors import CorpusError
 # Real files stay below 1 MB; the limits only keep a hostile one from filling memory.
 MAX_DOCUMENT_BYTES = 64 << 20
 MAX_LINE_BYTES = 16 << 20
+_HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")  # whole pairs are found too, and stay what they are
 
 
 class Line(NamedTuple):
@@ -24,11 +26,16 @@ class Line(NamedTuple):
     offset: int  # bytes from the start of the file
     value: dict[str, Any] | None
     problem: str | None
-    lossy: bool  # bytes that are not UTF-8 were replaced
+    lossy: bool  # bytes that are not UTF-8, or halves of surrogate pairs, were replaced
 
 
 def read_json(path: Path, name: str) -> Any:
-    """The content of a JSON file.
+    """The content of a JSON file; see `read_document`."""
+    return read_document(path, name)[0]
+
+
+def read_document(path: Path, name: str) -> tuple[Any, bool]:
+    """The content of a JSON file, and whether text in it was replaced that could not be read.
 
     Args:
         path: the file.
@@ -49,10 +56,10 @@ def read_json(path: Path, name: str) -> Any:
         raise CorpusError(f"{name} cannot be read ({error.strerror}); restore it from the dataset's origin") from None
     if not data.strip():
         raise CorpusError(f"{name} is empty; restore it from the dataset's origin")
-    value, problem, _ = parse(data)
+    value, problem, lossy = parse(data)
     if problem is not None:
         raise CorpusError(f"{name} is not valid JSON ({problem}); repair it or restore it from the dataset's origin")
-    return value
+    return value, lossy
 
 
 def read_lines(path: Path) -> Iterator[Line]:
@@ -77,9 +84,10 @@ def read_lines(path: Path) -> Iterator[Line]:
 
 
 def parse(data: bytes) -> tuple[Any, str | None, bool]:
-    """The value, or None and the reason; and whether bytes that are not UTF-8 were replaced.
+    """The value, or None and the reason; and whether text was replaced that is not Unicode.
 
-    orjson is strict; what it refuses is tried again with the standard parser, which takes NaN and Infinity.
+    orjson is strict; what it refuses is tried again with the standard parser, which takes NaN and Infinity. That one
+    also takes an escaped half of a surrogate pair, which no text in UTF-8 can hold.
     """
     try:
         return orjson.loads(data), None, False
@@ -87,7 +95,13 @@ def parse(data: bytes) -> tuple[Any, str | None, bool]:
         text = data.decode("utf-8-sig", "replace")
     lossy = "\ufffd" in text and "\ufffd".encode() not in data
     try:
-        return json.loads(text), None, lossy
+        value = json.loads(text)
+        if _HALF_PAIR.search(text):
+            read = json.dumps(value, ensure_ascii=False)
+            whole = read.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            lossy = lossy or whole != read
+            value = json.loads(whole)
+        return value, None, lossy
     except RecursionError:
         return None, "nested too deeply", lossy
     except ValueError as error:

@@ -10,6 +10,7 @@ from gristmill.errors import CorpusError
 from gristmill.finding import Issue, Kind
 from gristmill.formats.files import CorpusFiles
 from gristmill.formats.lerobot import layout
+from gristmill.formats.lerobot.declaration import brief
 from gristmill.formats.lerobot.documents import read_lines
 from gristmill.formats.lerobot.info import Info
 from gristmill.formats.lerobot.layout import EpisodePaths, Template
@@ -80,8 +81,8 @@ def _paths(
 def _length(rows: EpisodeRows, row: int, value: Any, line: int) -> int:
     if type(value) is int and 0 <= value < MAX_FRAMES:
         return value
-    shown = value if type(value) is int else type(value).__name__
-    message = f"{NAME}, line {line}, gives the length {str(shown)[:40]}, which no episode has"
+    said = "no length" if value is None else f"the length {brief(value)}, which no episode has"
+    message = f"{NAME}, line {line}, gives {said}"
     rows.accuse(row, "count_lie", message, "Write the true number of frames.", check="files", subject=NAME)
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from gristmill.errors import CorpusError, RecordingError
 from gristmill.finding import Issue, Kind
 from gristmill.formats.files import CorpusFiles
 from gristmill.formats.lerobot import layout
-from gristmill.formats.lerobot.arrays import column, counts, is_list, is_number, items, numbers, wide
+from gristmill.formats.lerobot.arrays import column, counts, is_list, is_number, items, numbers, valid, wide
 from gristmill.formats.lerobot.info import Info
 from gristmill.formats.lerobot.layout import EpisodePaths, PackedPaths, Template
 from gristmill.formats.lerobot.rebuilt import episodes_in_data
@@ -30,6 +31,16 @@ from gristmill.formats.lerobot.tasks import read_tasks, strings
 from gristmill.types import FloatArray, IntArray
 
 FOLDER = "meta/episodes"
+
+_BOUNDS = "LeRobot takes an episode's bounds from it and fails; the rows themselves say where the episodes are"
+_FILES = "LeRobot's tools cannot tell which file an episode is in; the rows themselves do"
+_NULL = -(1 << 62)  # stands for a cell that is null
+_POINTERS = {
+    "dataset_from_index": (Kind.DEFECT, _BOUNDS),
+    "dataset_to_index": (Kind.DEFECT, _BOUNDS),
+    "data/chunk_index": (Kind.RISK, _FILES),
+    "data/file_index": (Kind.RISK, _FILES),
+}
 
 
 def episode_files(files: CorpusFiles) -> list[str]:
@@ -124,9 +135,12 @@ def _rows(files: CorpusFiles, info: Info, table: pa.Table, videos: Sequence[str]
         data=_packed(files, info, index, _pointers(table, "data"), info.data_path, layout.DATA_V3)[0],
         first_row=_integers(table, "dataset_from_index"),
         stop_row=_integers(table, "dataset_to_index"),
+        absent=frozenset({*_POINTERS, *_ends(videos)} - {*table.column_names}),
         cameras={key: _camera(files, info, index, table, key) for key in videos},
         issues=issues + twice,
     )
+    ends = _ends([key for key in videos if rows.cameras[key].declared])  # of others, more is told elsewhere
+    rows.issues.extend(_absent(name) for name in (*_POINTERS, *ends) if name in rows.absent)
     _lengths(rows, table)
     _task_texts(rows, table)
     check_order(rows, info.raw.get("total_episodes"), FOLDER)
@@ -141,11 +155,8 @@ def _camera(files: CorpusFiles, info: Info, index: IntArray, table: pa.Table, ke
         return whole_files(paths)
     start_s, stop_s = (_floats(table, f"{prefix}/{end}_timestamp") for end in ("from", "to"))
     slices = shared_files(paths, ids, start_s, stop_s)
-    if f"{prefix}/file_index" in table.column_names:
-        return slices
-    return CameraSlices(
-        paths=paths, start_s=start_s, stop_s=stop_s, next_s=slices.next_s, alone=slices.alone, declared=False
-    )
+    needed = (f"{prefix}/{part}" for part in ("chunk_index", "file_index", "from_timestamp"))
+    return replace(slices, absent=tuple(name for name in needed if name not in table.column_names))
 
 
 def _pointers(table: pa.Table, prefix: str) -> tuple[IntArray, IntArray]:
@@ -189,15 +200,33 @@ def _packed(
     return PackedPaths(ids, unique, moved), ids  # type: ignore[arg-type]
 
 
+def _ends(videos: Sequence[str]) -> list[str]:
+    return [f"videos/{key}/to_timestamp" for key in videos]
+
+
+def _absent(name: str) -> Issue:
+    kind, effect = _POINTERS.get(name, (Kind.RISK, "LeRobot's reader does without it, its tools fail"))
+    return Issue(
+        check="pointers",
+        code="column_absent",
+        kind=kind,
+        message=f"{FOLDER} has no column {name}; {effect}",
+        fix="Restore the column, or export the dataset anew: pointers are written from the data.",
+        subject=FOLDER,
+    )
+
+
 def _lengths(rows: EpisodeRows, table: pa.Table) -> None:
-    declared = _integers(table, "length", absent=-2)
-    if (declared == -2).all():
+    declared = _integers(table, "length", absent=_NULL)
+    if "length" not in table.column_names:
         rows.issues.append(_issue("schema", "length_absent", f"{FOLDER} has no column length"))
         declared = np.where(rows.first_row >= 0, rows.stop_row - rows.first_row, 0)
     sound = (declared >= 0) & (declared < MAX_FRAMES)
     rows.length[sound] = declared[sound]
     for row in np.flatnonzero(~sound).tolist():
-        message = f"{FOLDER} gives the length {int(declared[row])}, which no episode has"
+        given = int(declared[row])
+        said = "no length" if given == _NULL else f"the length {given}, which no episode has"
+        message = f"{FOLDER} gives {said}"
         rows.accuse(row, "count_lie", message, "Write the true number of frames.", check="files", subject=FOLDER)
 
 
@@ -239,7 +268,14 @@ def _integers(table: pa.Table, name: str, absent: int = -1) -> IntArray:
     """An integer column, `absent` where it is null or there is none."""
     if name not in table.column_names:
         return np.full(table.num_rows, absent, np.int64)
-    values = numbers(column(table, name))
+    cells = column(table, name)
+    if cells.null_count and not pa.types.is_floating(cells.type):
+        return np.where(
+            valid(cells),
+            numbers(cells.fill_null(False if pa.types.is_boolean(cells.type) else 0)).astype(np.int64),
+            absent,
+        )
+    values = numbers(cells)
     if values.dtype.kind == "f":
         values = np.where(np.isfinite(values) & (np.abs(values) < 2**62), values, absent)
     return values.astype(np.int64)

@@ -14,7 +14,8 @@ from gristmill.finding import Issue, Kind
 from gristmill.formats.files import CorpusFiles
 from gristmill.formats.lerobot import layout
 from gristmill.formats.lerobot.declaration import Feature, brief, parse_feature
-from gristmill.formats.lerobot.documents import read_json
+from gristmill.formats.lerobot.documents import read_document
+from gristmill.formats.lerobot.info_keys import needed_keys
 
 NAME = "meta/info.json"
 _MAX_RATE_HZ = 1e6
@@ -56,16 +57,20 @@ def read_info(files: CorpusFiles) -> Info:
         CorpusError: it is absent, broken, or says something that cannot be read any way.
         UnsafeCorpusError: a path template leads outside the corpus.
     """
-    raw = read_json(files.path(NAME), NAME)
+    raw, lossy = read_document(files.path(NAME), NAME)
     if not isinstance(raw, dict):
         raise CorpusError(f"{NAME} holds {brief(raw)}; expected an object with features, fps and codebase_version")
     if raw.get("storage_format") == "lance":
         raise CorpusError(f"{NAME}: storage_format is 'lance', which is not read; convert the dataset to v3.0 Parquet")
     issues: list[Issue] = []
+    if lossy:
+        message = f"{NAME} holds text that is not UTF-8; what could not be read was replaced"
+        issues.append(_issue("not_utf8", message, "Write the file anew in UTF-8.", Kind.DEFECT))
     version = _version(raw, files, issues)
     features = _features(raw, issues)
     packed = version.startswith("v3")
-    chunks_size = raw.get("chunks_size", 1000)
+    issues += needed_keys(raw, packed, any(f.dtype == "video" for f in features))
+    chunks_size = 1000 if raw.get("chunks_size") is None else raw["chunks_size"]
     if type(chunks_size) is not int or chunks_size < 1:
         raise CorpusError(f"{NAME}: chunks_size is {brief(chunks_size)}; it must be a positive integer, usually 1000")
     robot_type = raw.get("robot_type") or ""
@@ -139,6 +144,7 @@ def _features(raw: Mapping[str, Any], issues: list[Issue]) -> tuple[Feature, ...
     features = tuple(parse_feature(key, value, NAME) for key, value in declared.items())
     for feature in features:
         _check_feature(feature, issues)
+        _check_details(feature.key, declared[feature.key], issues)
     return features
 
 
@@ -184,6 +190,21 @@ def _check_feature(feature: Feature, issues: list[Issue]) -> None:
                 key,
             )
         )
+
+
+def _check_details(key: str, declared: Mapping[str, Any], issues: list[Issue]) -> None:
+    for name in ("info", "video_info"):
+        details = declared.get(name)
+        if details is not None and not isinstance(details, dict):
+            issues.append(
+                _issue(
+                    "feature_info",
+                    f"{name} of {key} is {brief(details)}, not an object; it was ignored",
+                    f"Remove {name}, or write what it should say of the video.",
+                    Kind.RISK,
+                    key,
+                )
+            )
 
 
 def _template(raw: Mapping[str, Any], key: str, usual: str) -> layout.Template:

@@ -95,8 +95,12 @@ class Finder:
                 "(by episode_index); readers that trust it give another episode's frames"
             )
             self._blame(row, place, "pointers", "wrong_pointer", message, _FIX_POINTER, file.name)
+        elif "dataset_to_index" in self._rows.absent:
+            return
         elif self._rows.stop_row[row] != base + run.stop and self._rows.length[row] == run.stop - run.start:
-            message = f"dataset_to_index is {int(self._rows.stop_row[row])}, but its rows end before {base + run.stop}"
+            given = int(self._rows.stop_row[row])
+            says = "is not given" if given == -1 else f"is {given}"
+            message = f"dataset_to_index {says}, but its rows end before {base + run.stop}"
             self._blame(row, place, "pointers", "wrong_pointer", message, _FIX_POINTER, file.name)
 
     def _elsewhere(self, row: int, path: str, file: DataFile | None, place: Place) -> None:
@@ -105,6 +109,8 @@ class Finder:
         if found is not None:
             name, run = found
             place.file, place.start, place.stop = self._files.get(name), run.start, run.stop
+            if self._rows.absent & {"data/chunk_index", "data/file_index"}:
+                return  # told of once, of the table
             message = f"the metadata points to {path or 'no data file'}, but its rows are in {name}"
             self._blame(row, place, "pointers", "wrong_pointer", message, _FIX_POINTER, path)
         elif file is None:

@@ -7,6 +7,8 @@ with a tolerance.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from gristmill.finding import Issue, Kind
@@ -15,6 +17,7 @@ from gristmill.formats.lerobot.rows import CameraSlices, EpisodeRows
 from gristmill.types import FloatArray, IntArray, Mask
 
 _TOLERANCE_FRAMES = 2.5  # real files are off by one or two
+_MAX_S = 1e12  # a window beyond is no time
 _FIX = "Correct the episode's from_timestamp and file_index, or export the dataset anew."
 
 
@@ -25,7 +28,7 @@ def check_pointers(rows: EpisodeRows, rate_hz: float) -> None:
             if slices.declared:
                 _check_camera(rows, key, slices, np.asarray(slices.paths.ids), rate_hz)
             else:
-                rows.issues.append(_no_columns(key))
+                rows.issues.append(_no_columns(key, slices.absent))
     if (rows.first_row >= 0).any() and not (rows.first_row == _expected_starts(rows)).any():
         first = int(rows.first_row[0])
         rows.issues.append(
@@ -45,12 +48,15 @@ def _expected_starts(rows: EpisodeRows) -> IntArray:
 
 
 def _check_camera(rows: EpisodeRows, key: str, slices: CameraSlices, ids: IntArray, rate_hz: float) -> None:
-    start_s, stop_s = slices.start_s, slices.stop_s
-    senseless = (ids < 0) | ~np.isfinite(start_s) | (start_s < 0) | (stop_s <= start_s)
+    senseless = (ids < 0) | ~np.isfinite(slices.start_s) | (slices.start_s < 0) | (slices.stop_s <= slices.start_s)
+    # Sums of numbers that are no times overflow, or are none; those windows are told of, and not compared.
+    start_s = np.where(np.abs(slices.start_s) < _MAX_S, slices.start_s, np.nan)
+    stop_s = np.where(np.abs(slices.stop_s) < _MAX_S, slices.stop_s, np.nan)
+    senseless |= np.isnan(start_s)
     for row in np.flatnonzero(senseless).tolist():
         message = (
             f"the metadata gives no window in a file of camera {key} "
-            f"(from_timestamp {start_s[row]:g} s, to_timestamp {stop_s[row]:g} s)"
+            f"({_shown('from_timestamp', slices.start_s[row])}, {_shown('to_timestamp', slices.stop_s[row])})"
         )
         rows.accuse(row, "wrong_pointer", message, _FIX, check="pointers", camera=key)
     tolerance_s = _TOLERANCE_FRAMES / rate_hz
@@ -116,12 +122,17 @@ def _blame(clash: Mask, partner: IntArray, *signs: Mask) -> Mask:
     return blamed | ~settled
 
 
-def _no_columns(key: str) -> Issue:
+def _shown(name: str, value: float) -> str:
+    return f"{name} {value:g} s" if value == value else f"no {name}"
+
+
+def _no_columns(key: str, absent: Sequence[str]) -> Issue:
+    columns = f"columns videos/{key}/..." if len(absent) > 2 else " and no ".join(absent)
     return Issue(
         check="pointers",
         code="camera_without_pointers",
         kind=Kind.DEFECT,
-        message=f"camera {key} is declared, but the episodes table has no columns videos/{key}/...; it cannot be read",
+        message=f"camera {key} is declared, but the episodes table has no {columns}; it cannot be read",
         fix="Restore the columns or remove the camera from info.json.",
         camera=key,
         subject="meta/episodes",

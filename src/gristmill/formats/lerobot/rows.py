@@ -22,7 +22,12 @@ class CameraSlices:
     stop_s: FloatArray  # (n,) as declared, NaN where nothing is
     next_s: FloatArray  # (n,) where another episode begins behind it in the same file, NaN where none does
     alone: Mask  # (n,) no other episode uses the file
-    declared: bool = True  # false when the episodes table has no columns for this camera
+    absent: tuple[str, ...] = ()  # columns without which the episodes table does not say where the frames lie
+
+    @property
+    def declared(self) -> bool:
+        """Whether the metadata says where the frames lie."""
+        return not self.absent
 
 
 @dataclass(kw_only=True)
@@ -38,6 +43,7 @@ class EpisodeRows:
     cameras: Mapping[str, CameraSlices]  # of every declared video, depth included
     issues: list[Issue] = field(default_factory=list)  # of the corpus
     row_issues: dict[int, list[Issue]] = field(default_factory=dict)  # row -> issues that need no data to be seen
+    absent: frozenset[str] = frozenset()  # columns that the episodes table of v3.0 should have and has not
 
     def __len__(self) -> int:
         return len(self.index)

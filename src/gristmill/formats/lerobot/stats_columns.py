@@ -145,7 +145,8 @@ class StatsColumns:
             table = Table(self._files.path(name), name)
         except RecordingError:
             return  # reading the episodes has told of it
-        wanted = list(only) or [f.name for f in table.schema if f.name.startswith(_PREFIX)]
+        wanted = [f.name for f in table.schema if (f.name in only if only else f.name.startswith(_PREFIX))]
+        wanted = list(dict.fromkeys(wanted))
         group = table.group_of(at)
         first = int(table.group_starts[group])
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -19,6 +19,7 @@ from gristmill.formats.lerobot.layout import EpisodePaths, PackedPaths
 from gristmill.formats.lerobot.rows import EpisodeRows
 
 _SHOWN = 3
+_TABLES_ASKED = 8
 _SPLIT = re.compile(r"(\d{1,12}):(\d{1,12})")
 
 
@@ -60,10 +61,34 @@ def absent_cameras(files: CorpusFiles, rows: EpisodeRows) -> list[str]:
     """Declared videos of which no file exists. Stops at the first file of each camera."""
     absent = []
     for key, slices in rows.cameras.items():
+        if not slices.declared:
+            continue  # where its files are is not known
         paths = slices.paths.names if isinstance(slices.paths, PackedPaths) else slices.paths
         if not any(path and files.stamp(path) is not None for path in paths):
             absent.append(key)
     return absent
+
+
+def absent_images(keys: Sequence[str], rows: EpisodeRows, data: DataFiles) -> dict[str, Issue]:
+    """Declared images that no table holds, each with what the tables hold instead; a few tables stand for all."""
+    paths = _data_paths(rows)
+    found: dict[str, Issue] = {}
+    seen: set[str] = set()
+    for at in np.unique(np.linspace(0, len(paths) - 1, _TABLES_ASKED).astype(int)).tolist():
+        try:
+            table = data.get(paths[int(at)])
+        except RecordingError:
+            continue  # its episodes say so
+        for key in keys:
+            issue = table.fit.unseen(key)
+            if issue is None:
+                seen.add(key)
+            else:
+                effect = "policies that see with it cannot train, the low-dimensional data is not affected"
+                found.setdefault(
+                    key, replace(issue, message=f"{issue.message}; {effect}", channel=None, camera=key, subject=NAME)
+                )
+    return {key: issue for key, issue in found.items() if key not in seen}
 
 
 def camera_absent(key: str) -> Issue:
@@ -95,6 +120,8 @@ def _data_paths(rows: EpisodeRows) -> Sequence[str]:
 
 
 def _stray_tables(info: Info, rows: EpisodeRows, stamps: Mapping[str, FileStamp]) -> Iterator[Issue]:
+    if rows.absent & {"data/chunk_index", "data/file_index"}:
+        return  # which tables the episodes are in is not known
     known = set(_data_paths(rows))
     tables = sorted(n for n in stamps if n.startswith("data/") and n.endswith(".parquet") and n not in known)
     # LeRobot takes every table it finds: two levels deep in v3.0, anywhere below data in v2.x.
@@ -116,6 +143,8 @@ def _stray_tables(info: Info, rows: EpisodeRows, stamps: Mapping[str, FileStamp]
 
 def _orphans(rows: EpisodeRows, stamps: Mapping[str, FileStamp]) -> Iterator[Issue]:
     known: set[str] = set()
+    if not all(slices.declared for slices in rows.cameras.values()):
+        return
     for slices in rows.cameras.values():
         known.update(slices.paths.names if isinstance(slices.paths, PackedPaths) else slices.paths)
     orphans = sorted(n for n in stamps if n.startswith("videos/") and n not in known)
@@ -219,7 +248,8 @@ def _totals(info: Info, rows: EpisodeRows, stamps: Mapping[str, FileStamp]) -> I
     raw, frames = info.raw, int(rows.length.sum())
     videos = sum(n.startswith("videos/") and n.endswith(".mp4") for n in stamps)
     chunks = math.ceil((int(rows.index.max()) + 1) / info.chunks_size)
-    yield from _total(raw, "total_frames", frames, "the episodes have", Kind.RISK)
+    if type(raw.get("total_frames")) is int:  # else `info_keys` tells of it
+        yield from _total(raw, "total_frames", frames, "the episodes have", Kind.RISK)
     if not info.packed:
         yield from _total(raw, "total_videos", videos, "the corpus holds", Kind.TRAIT)
         yield from _total(raw, "total_chunks", chunks, "its episodes take", Kind.TRAIT)

@@ -128,8 +128,10 @@ class Table:
         """One column's rows start..stop as Python values, few at a time, for cells that are large.
 
         Raises:
-            RecordingError: a page cannot be read.
+            RecordingError: there is no such column, or a page cannot be read.
         """
+        if not self.schema.get_all_field_indices(key):
+            raise RecordingError(f"{self.name} has no column {key}")
         group = self.group_of(start)
         first = int(self.group_starts[group])
         for batch in self.batches([key], group, _CELL_ROWS):
@@ -143,8 +145,11 @@ class Table:
         """Rows start..stop of some columns, as stored.
 
         Raises:
-            RecordingError: a page cannot be read.
+            RecordingError: there is no such column, or a page cannot be read.
         """
+        absent = [key for key in keys if not self.schema.get_all_field_indices(key)]
+        if absent:
+            raise RecordingError(f"{self.name} has no column {absent[0]}")
         group = self.group_of(start)
         first = int(self.group_starts[group])
         parts: list[pa.RecordBatch] = []
