@@ -26,6 +26,7 @@ from gristmill.formats.lerobot.stats import EpisodeStats, NoStats, read_corpus_s
 from gristmill.formats.lerobot.stats_columns import StatsColumns
 from gristmill.formats.lerobot.survey import Survey, absent_cameras, absent_images, camera_absent, survey
 from gristmill.formats.lerobot.tasks import Tasks, read_tasks
+from gristmill.formats.lerobot.video_sizes import size_issues
 
 # Metadata that is read, or written anew by an export; anything else under meta belongs to other tools.
 _KNOWN_META = (
@@ -114,6 +115,7 @@ class LerobotCorpus:
             *self._corpus_stats[1],
             *(camera_absent(key) for key in self._absent),
             *self._absent_images.values(),
+            *size_issues(self.files, self._info.of_kind("camera"), self._rows),
             *self._survey.issues,
             *self._reader.common.values(),
         )
