@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from planar_arms import planar_urdf
+from robot_files import robot_file
 
 from gristmill.kinematics.model import RobotModel
 from gristmill.model_files import read_model
@@ -29,28 +29,15 @@ def planar(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="session")
-def robots() -> Path:
-    """Folder with the robots of the package example-robot-data; fails loudly when it is not installed."""
-    try:
-        files = importlib.metadata.files("example-robot-data") or []
-    except importlib.metadata.PackageNotFoundError:
-        pytest.fail("the package example-robot-data is not installed; pip install 'gristmill[dev]' installs it")
-    found = next((f for f in files if f.match("*/example-robot-data/package.xml")), None)
-    if found is None:
-        pytest.fail("the package example-robot-data holds no robots/ folder; reinstall it")
-    return Path(str(found.locate())).resolve().parent / "robots"
+def panda() -> RobotModel:
+    return RobotModel(read_model(robot_file("panda_description/urdf/panda.urdf")))
 
 
 @pytest.fixture(scope="session")
-def panda(robots: Path) -> RobotModel:
-    return RobotModel(read_model(robots / "panda_description/urdf/panda.urdf"))
+def ur5() -> RobotModel:
+    return RobotModel(read_model(robot_file("ur_description/urdf/ur5_robot.urdf")))
 
 
 @pytest.fixture(scope="session")
-def ur5(robots: Path) -> RobotModel:
-    return RobotModel(read_model(robots / "ur_description/urdf/ur5_robot.urdf"))
-
-
-@pytest.fixture(scope="session")
-def g1(robots: Path) -> RobotModel:
-    return RobotModel(read_model(robots / "g1_description/urdf/g1_29dof_rev_1_0.urdf"))
+def g1() -> RobotModel:
+    return RobotModel(read_model(robot_file("g1_description/urdf/g1_29dof_rev_1_0.urdf")))

@@ -201,6 +201,12 @@ class RobotModel:
             body = int(self.parents[body])
         return found
 
+    def movers(self, joints: IntArray) -> list[frozenset[int]]:
+        """For each body, those of the joints that move it."""
+        chosen = [(int(j), int(self.body_of[j])) for j in joints]
+        above = [set(self.ancestors(body)) for body in range(len(self.bodies))]
+        return [frozenset(j for j, body in chosen if body in up) for up in above]
+
     @cached_property
     def _in_order(self) -> bool:
         return bool((self._places == np.arange(len(self._places))).all())

@@ -29,12 +29,16 @@ class Nearest(NamedTuple):
 class SelfDistance:
     """The pairs of shapes of a robot that must not meet.
 
+    Args:
+        model: the robot.
+        joints: numbers of the joints that move; pairs that these do not move against each other are left out.
+
     Attributes:
         shapes: (p, 2) numbers of shapes.
         links: (p, 2) numbers of the bodies that they belong to.
     """
 
-    def __init__(self, model: RobotModel) -> None:
+    def __init__(self, model: RobotModel, joints: IntArray | None = None) -> None:
         self.model = model
         compiled = model.compiled
         solid = np.flatnonzero((compiled.geom_contype | compiled.geom_conaffinity) != 0)
@@ -49,6 +53,8 @@ class SelfDistance:
         self.shapes: IntArray = pairs[apart & ~neighbours]
         self._drop_excluded()
         self._drop_touching()
+        if joints is not None:
+            self._drop_still(joints)
 
     @property
     def links(self) -> IntArray:
@@ -82,6 +88,12 @@ class SelfDistance:
             apart = data.geom_xpos[first] - data.geom_xpos[second]
             near = np.flatnonzero(np.einsum("ij,ij->i", apart, apart) < reach * reach).tolist()
             yield i, [(p, distance_of(compiled, data, *shapes[p], reach_m, None)) for p in near]
+
+    def _drop_still(self, joints: IntArray) -> None:
+        """Pairs that have the same moving joints above them."""
+        above = self.model.movers(joints)
+        keep = [above[a] != above[b] for a, b in self.links.tolist()]
+        self.shapes = self.shapes[np.array(keep, bool)]
 
     def _drop_excluded(self) -> None:
         """Pairs of bodies that the model itself excludes (MJCF's contact/exclude)."""
