@@ -281,8 +281,8 @@ def test_pictures_are_the_nearest_ones_and_say_which_repeat() -> None:
     assert len(seen.packets()) == 31
     np.testing.assert_array_equal(seen.packets().times_s, episode.times_s)
     assert (np.diff(seen.packets().hashes.astype(object)) == 0).tolist()[:4] == [True, False, True, True]
-    key = "observation.cameras.top.provenance"
-    assert provenance_key(camera.info.key) == key
+    key = "observation.cameras.top.frames.provenance"
+    assert provenance_key(camera.info.key, camera=True) == key
     assert episode.channels[key].names == (camera.info.key,)
     assert episode.channels[key].values[:5, 0].tolist() == [OBSERVED, HELD, HELD, OBSERVED, HELD]
     # Another choice of frames is another content.
@@ -304,7 +304,7 @@ def test_a_camera_that_cannot_be_read_leaves_the_numbers_alone() -> None:
     camera = Broken(np.zeros((5, 4, 6)))
     raw = reaching(1, frames=31, cameras={camera.info.key: camera})
     episode = resample(raw, Resample(rate_hz=30))
-    assert set(codes(episode, camera.info.key)) == {MISSING}
+    assert set(episode.channels[provenance_key(camera.info.key, camera=True)].values[:, 0]) == {MISSING}
     np.testing.assert_array_equal(codes(episode, "action"), OBSERVED)
     with pytest.raises(VideoError, match=r"top\.mp4 is broken"):
         episode.cameras[camera.info.key].packets()

@@ -21,7 +21,6 @@ from gristmill.errors import RecordingError
 from gristmill.finding import Issue
 from gristmill.formats.cameras import LazyCameras
 from gristmill.timeline import (
-    SUFFIX,
     Around,
     Provenance,
     Resample,
@@ -30,6 +29,7 @@ from gristmill.timeline import (
     camera_rows,
     camera_times_s,
     picked,
+    provenance_key,
     timeline_of,
 )
 from gristmill.types import IntArray, Table, TimesS
@@ -88,7 +88,7 @@ def featurize(episode: Episode, rule: Resample) -> Featurized:
         companions[provenance_key(key)] = _companion(key, codes, times_s)
     for key in episode.cameras:
         codes = _camera_codes(episode, key, timeline, rule)
-        companions[provenance_key(key)] = _companion(key, codes, times_s)
+        companions[provenance_key(key, camera=True)] = _companion(key, codes, times_s, camera=True)
     rows, _ = picked(around(episode.times_s, timeline, rule), "nearest")
     return Featurized(
         timeline=timeline,
@@ -131,15 +131,6 @@ def as_episode(
         load_clocks=lambda: made().clocks,
         load_index_columns=lambda: _index_columns(source, made()),
     )
-
-
-def provenance_key(key: str) -> str:
-    """The channel that holds the codes of a channel or camera.
-
-    LeRobot takes every feature with "image" in its name for pictures, so `observation.images.top` has its codes in
-    `observation.cameras.top.provenance`. The channel's only name is the key of what it tells of.
-    """
-    return key.replace("image", "camera") + SUFFIX
 
 
 class _Once:
@@ -187,8 +178,8 @@ def _of_group(values: Table, where: Around, group: DimGroup) -> tuple[Table, Int
         return found.astype(values.dtype), where.codes(distance_s, between=True)
 
 
-def _companion(key: str, codes: IntArray, times_s: TimesS) -> Channel:
-    return Channel(provenance_key(key), "other", codes[:, None], times_s, (key,))
+def _companion(key: str, codes: IntArray, times_s: TimesS, *, camera: bool = False) -> Channel:
+    return Channel(provenance_key(key, camera=camera), "other", codes[:, None], times_s, (key,))
 
 
 def _camera_codes(episode: Episode, key: str, timeline: Timeline, rule: Resample) -> IntArray:

@@ -53,6 +53,16 @@ class Provenance(IntEnum):
 
 
 SUFFIX = ".provenance"  # of the channels that hold these codes
+OF_CAMERAS = ".frames.provenance"
+
+
+def provenance_key(key: str, *, camera: bool = False) -> str:
+    """The channel that holds the codes of a channel, or of a camera's frames.
+
+    LeRobot takes every feature with "image" in its name for pictures, so `observation.images.top` has its codes in
+    `observation.cameras.top.frames.provenance`. The channel's only name is the key of what it tells of.
+    """
+    return key.replace("image", "camera") + (OF_CAMERAS if camera else SUFFIX)
 
 
 @dataclass(frozen=True, kw_only=True)

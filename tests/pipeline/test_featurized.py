@@ -345,17 +345,17 @@ def test_an_audit_sees_the_resampled_episodes_and_reads_each_log_once(opened, tm
 def test_a_set_goes_when_no_corpus_uses_it(opened, tmp_path: Path) -> None:
     opened().audit(jobs=1)
     store = tmp_path / "store"
-    assert not any("resampled" in r.what for r in snapshots.gc(store, dry_run=True))
+    assert not any("resampled episode" in r.what for r in snapshots.gc(store, dry_run=True))
     (first,) = (store / "featurized").iterdir()
     opened("[resample]\nrate_hz = 20\n").audit(jobs=1)
     sets = set((store / "featurized").iterdir())
     assert len(sets) == 2
-    (gone,) = [r for r in snapshots.gc(store) if "resampled" in r.what]
+    (gone,) = [r for r in snapshots.gc(store) if "resampled episodes" in r.what]
     assert gone.rows == 5
     assert gone.bytes > 1000
     assert set((store / "featurized").iterdir()) == sets - {first}
     opened("").audit(jobs=1)
-    assert len([r for r in snapshots.gc(store) if "resampled" in r.what]) == 1
+    assert len([r for r in snapshots.gc(store) if "resampled episodes" in r.what]) == 1
     assert list((store / "featurized").iterdir()) == []
 
 

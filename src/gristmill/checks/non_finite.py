@@ -17,6 +17,7 @@ from gristmill.grouping import Group, by_channel, strongest
 from gristmill.manifest import Manifest, finding
 from gristmill.motion import motion_of
 from gristmill.runs import runs_of
+from gristmill.timeline import Provenance, provenance_key
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +47,15 @@ class NonFinite:
         """Runs of NaN or infinity in each dimension; strength is their number of samples."""
         moved = motion_of(episode).gaps is not None
         count, events = 0, []
-        for channel in episode.channels.values():
+        for key, channel in episode.channels.items():
             if channel.role in ("state", "action") and not moved:
                 continue
             if channel.values.dtype.kind != "f":
                 continue
             finite = np.isfinite(channel.values)
+            if not finite.all() and provenance_key(key) in episode.channels:
+                # What resampling found no sample for is told by the check `resampled`.
+                finite |= episode.channels[provenance_key(key)].values == Provenance.MISSING
             if not finite.all():
                 count += int(finite.size - np.count_nonzero(finite))
                 events += _events(channel, ~finite, episode.rate_hz)

@@ -108,7 +108,7 @@ def _recorded_times(
 
 
 def _metrics(name: str, check: Any, manifest: Manifest) -> dict[str, np.ndarray]:
-    """Columns worth showing, one a number: `check.column`, and `check.column[camera]` for each camera."""
+    """Columns worth showing, one a number: `check.column`, and `check.column[KEY]` for each camera or channel."""
     found: dict[str, np.ndarray] = {}
     for column in check.columns:
         if column.metric and column.per == "episode":
@@ -116,7 +116,22 @@ def _metrics(name: str, check: Any, manifest: Manifest) -> dict[str, np.ndarray]
         elif column.metric and column.per == "camera":
             for at, camera in enumerate(manifest.cameras):
                 found[f"{name}.{column.name}[{camera}]"] = manifest.cells[column.name][:, at]
+        elif column.metric:
+            cells = manifest.cells[column.name]
+            for channel in dict.fromkeys(d.channel for d in manifest.dims):
+                at = [i for i, d in enumerate(manifest.dims) if d.channel == channel]
+                found[f"{name}.{column.name}[{channel}]"] = _mean(cells[:, at])
+    if manifest.measured.all() and not any(manifest.unknown):
+        # A check that was asked of every episode and had nothing to say of a column has no metric there.
+        return {key: values for key, values in found.items() if not np.isnan(values).all()}
     return found
+
+
+def _mean(cells: np.ndarray) -> np.ndarray:
+    """(n,) mean of the known cells of each row; NaN where none is known."""
+    known = ~np.isnan(cells)
+    count = known.sum(axis=1)
+    return np.divide(np.where(known, cells, 0.0).sum(axis=1), count, out=np.full(len(cells), np.nan), where=count > 0)
 
 
 def _waivers(store: Store, corpus: Corpus, rows: np.ndarray, ids: Sequence[str]) -> dict[tuple[str, str], str]:
