@@ -11,6 +11,7 @@ from gristmill.sources import Locator
 
 if TYPE_CHECKING:
     from gristmill.embodiment import Embodiment
+    from gristmill.formats.logs.proposal import Proposal
     from gristmill.formats.recorded import RecordedCorpus
 
 
@@ -46,3 +47,14 @@ class Rosbag:
         options = options or LogOptions()
         locator = Locator(source="rosbag", path=str(path), key=key, card=card, options=options)
         return open_logs(path, "bag", key=key, card=card, options=options, locator=locator, title="ROS 1 bag")
+
+    @classmethod
+    def propose(cls, path: Path) -> Proposal:
+        """What each topic would become, for people to correct; see `gristmill.formats.logs.proposal`.
+
+        Raises:
+            CorpusError: nothing there can be opened at all.
+        """
+        from gristmill.formats.logs.proposal import proposal
+
+        return proposal(path)

@@ -11,6 +11,7 @@ from gristmill.sources import Locator
 
 if TYPE_CHECKING:
     from gristmill.embodiment import Embodiment
+    from gristmill.formats.logs.proposal import Proposal
     from gristmill.formats.recorded import RecordedCorpus
 
 
@@ -48,3 +49,14 @@ class Rosbag2:
         return open_logs(
             path, "sqlite3", key=key, card=card, options=options, locator=locator, title="rosbag2 (SQLite)"
         )
+
+    @classmethod
+    def propose(cls, path: Path) -> Proposal:
+        """What each topic would become, for people to correct; see `gristmill.formats.logs.proposal`.
+
+        Raises:
+            CorpusError: nothing there can be opened at all.
+        """
+        from gristmill.formats.logs.proposal import proposal
+
+        return proposal(path)

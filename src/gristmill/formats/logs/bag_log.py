@@ -36,7 +36,7 @@ class BagLog:
         self._file = BagFile(file, path, os.fstat(file.fileno()).st_size)
         self._kept: tuple[int, bytes] = (-2, b"")
         self.losses: tuple[Loss, ...] = ()
-        self._places: dict[int, Entries] | None = None
+        self._places: dict[int, Entries] = {}
         self._chunks: list[int] = []
         try:
             self._open()
@@ -54,14 +54,21 @@ class BagLog:
             raise CorpusError(f"{self.path}: the bag ends within its header; restore it")
         if head.fields.get(b"encryptor"):
             raise CorpusError(f"{self.path}: the bag is encrypted; decrypt it with rosbag decrypt")
+        self._start = head.end
         index = self._index(head)
         if index is not None:
             self._connections, self._chunks, self._counts = index
-            return
-        found = scan(self._file, head.end)
-        self._connections, self._chunks, self._places = found.connections, found.chunks, found.entries
-        self._counts = {number: len(entries) for number, entries in found.entries.items()}
-        self.losses = found.losses
+            self._places = self._read_places()
+            counted = {c: len(entries) for c, entries in self._places.items()}
+            if counted == {c: n for c, n in self._counts.items() if n} and set(counted) <= set(self._connections):
+                return
+        self._places = self._scanned()
+        code, what = ("log_index_damaged", "its index is damaged") if index else ("log_unclosed", "it was not closed")
+        kept = sum(map(len, self._places.values()))
+        told = f"{self.path.name}: {what}; {kept} complete messages were found without the index"
+        # A bag that is cut off has no index either, and says so already.
+        cut = any(loss.code == "log_truncated" for loss in self.losses)
+        self.losses = self.losses if cut else (Loss(code, told, "Run rosbag reindex."), *self.losses)
 
     def _topics(self) -> dict[str, Topic]:
         """Topics by name, in order of their names."""
@@ -76,8 +83,6 @@ class BagLog:
 
     def entries(self, topic: str) -> Entries:
         """The places of a topic's messages, from the index records behind each chunk."""
-        if self._places is None:
-            self._places = self._read_places()
         return joined([self._places.get(c, NONE) for c in self.topics[topic].formats])
 
     def read(self, entries: Entries) -> Iterator[Message]:
@@ -103,12 +108,20 @@ class BagLog:
 
     # -- inner ---------------------------------------------------------------------------------------
 
+    def _scanned(self) -> dict[int, Entries]:
+        found = scan(self._file, self._start)
+        self._connections, self.losses = found.connections, found.losses
+        self._counts = {number: len(entries) for number, entries in found.entries.items()}
+        return found.entries
+
     def _index(self, head: Record) -> tuple[dict[int, Connection], list[int], dict[int, int]] | None:
         """Connections, chunks and counts from the end of the bag; None where they are missing or damaged."""
         at = head.number(b"index_pos", 8)
         connections, chunks = head.number(b"conn_count", 4), head.number(b"chunk_count", 4)
+        if not connections and not chunks and self._file.size == head.end:
+            return {}, [], {}
         if not at or at >= self._file.size:
-            return None if at or chunks or self._file.size > head.end else ({}, [], {})
+            return None
         found: dict[int, Connection] = {}
         places: list[int] = []
         counts: dict[int, int] = {}
@@ -132,7 +145,7 @@ class BagLog:
 
     def _read_places(self) -> dict[int, Entries]:
         parts: dict[int, list[Entries]] = {}
-        for block, start in enumerate(self._chunks):
+        for start in self._chunks:
             chunk = self._file.record(start)
             at = chunk.end if chunk else self._file.size
             indexed = False
@@ -144,16 +157,16 @@ class BagLog:
                 times = index["s"].astype(np.int64) * 1_000_000_000 + index["ns"]
                 n = len(index)
                 parts.setdefault(number, []).append(
-                    Entries(times, np.full(n, block), index["offset"].astype(np.int64), np.full(n, number))
+                    Entries(times, np.full(n, start), index["offset"].astype(np.int64), np.full(n, number))
                 )
                 at = record.end
             if not indexed:
-                for number, entries in walk(self._chunk(block), block).items():
+                for number, entries in walk(self._chunk(start), start).items():
                     parts.setdefault(number, []).append(entries)
         return {number: joined(entries) for number, entries in parts.items()}
 
     def _chunk(self, block: int) -> bytes:
         if self._kept[0] != block:
             self._kept = (-2, b"")  # lets go of the old one before the new one is made
-            self._kept = (block, self._file.chunk(self._chunks[block]))
+            self._kept = (block, self._file.chunk(block))
         return self._kept[1]

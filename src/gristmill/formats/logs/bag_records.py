@@ -119,10 +119,9 @@ def connection(record: Record, data: bytes) -> Connection | None:
 
 @dataclass
 class Scan:
-    """What a scan found."""
+    """What a scan found; blocks are called by where their chunk begins."""
 
     connections: dict[int, Connection]
-    chunks: list[int]
     entries: dict[int, Entries]
     losses: tuple[Loss, ...]
 
@@ -135,7 +134,6 @@ def scan(bag: BagFile, start: int) -> Scan:
     """
     connections: dict[int, Connection] = {}
     parts: dict[int, list[Entries]] = {}
-    chunks: list[int] = []
     losses: list[Loss] = []
     at = start
     while (record := bag.record(at)) is not None:
@@ -145,9 +143,8 @@ def scan(bag: BagFile, start: int) -> Scan:
             except LogDamageError as error:
                 losses.append(Loss("log_damaged", f"{error}; its messages are left out", "Restore the file."))
             else:
-                for number, entries in walk(data, len(chunks), connections).items():
+                for number, entries in walk(data, at, connections).items():
                     parts.setdefault(number, []).append(entries)
-                chunks.append(at)
         elif record.op == CONNECTION:
             made = connection(record, bag.at(record.start, record.size))
             if made is not None:
@@ -157,14 +154,16 @@ def scan(bag: BagFile, start: int) -> Scan:
     kept = sum(map(len, entries.values()))
     if not kept and at < bag.size:
         raise CorpusError(f"{bag.path}: the bag is cut off before its first whole chunk; restore it")
-    what = f"is cut off at byte {at} of {bag.size}" if at < bag.size else "was not closed, so it has no index"
-    message = f"{bag.path.name} {what}; {kept} complete messages are read"
-    losses.append(Loss("log_truncated", message, "Run rosbag reindex, or copy the bag again from the robot."))
-    return Scan(connections, chunks, entries, tuple(losses))
+    if at < bag.size:
+        message = (
+            f"{bag.path.name} is cut off at byte {at} of {bag.size}; {kept} complete messages before that are read"
+        )
+        losses.append(Loss("log_truncated", message, "Copy the bag again from the robot, or keep what is left."))
+    return Scan(connections, entries, tuple(losses))
 
 
 def walk(data: bytes, block: int, connections: dict[int, Connection] | None = None) -> dict[int, Entries]:
-    """Where the messages of one chunk lie, by connection; connections in it are noted."""
+    """Where the messages of the chunk at byte `block` lie, by connection; connections in it are noted."""
     places: dict[int, tuple[array, array]] = {}
     at = 0
     while at + 4 <= len(data):

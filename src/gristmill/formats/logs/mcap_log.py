@@ -39,7 +39,7 @@ _MESSAGE_OP, _INDEX_OP = 0x05, 0x07
 _SCHEMA_OP, _CHANNEL_OP, _CHUNK_INDEX_OP, _STATISTICS_OP = 0x03, 0x04, 0x08, 0x0B
 _ENTRY = np.dtype([("time", "<u8"), ("offset", "<u8")])
 MAX_SUMMARY_BYTES = 1 << 29  # a hundred thousand chunks with all their channels
-OUTSIDE = -1  # the block of messages that lie in no chunk; their offset is the file's
+OUTSIDE = -1  # the block of messages that lie in no chunk; other blocks are called by where their chunk begins
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,16 @@ class McapLog:
 
     def entries(self, topic: str) -> Entries:
         """The places of a topic's messages, from the message indexes."""
-        return joined([self._entries(channel) for channel in self.topics[topic].formats])
+        channels = self.topics[topic].formats
+        try:
+            return joined([self._entries(channel) for channel in channels])
+        except LogDamageError as error:
+            if self._scan is not None:
+                raise
+            self._scan = scan(self._file, self.path, self._size)
+            loss = Loss("log_index_damaged", f"{error}; its messages were found without it", "Write its index anew.")
+            self.losses = (*self._scan.losses, loss)
+            return joined([self._entries(channel) for channel in channels])
 
     def read(self, entries: Entries) -> Iterator[Message]:
         """These messages; the chunk that was read last is kept."""
@@ -159,13 +168,15 @@ class McapLog:
             return self._scan.entries.get(channel, NONE)
         assert self._summary is not None
         parts = []
-        for block, chunk in enumerate(self._summary.chunks):
+        for chunk in self._summary.chunks:
             at = chunk.message_index_offsets.get(channel)
             if at is not None:
                 index = self._message_index(at, channel)
                 times = checked_times(index["time"], self.path)
                 offsets = index["offset"].astype(np.int64)
-                parts.append(Entries(times, np.full(len(index), block), offsets, np.full(len(index), channel)))
+                parts.append(
+                    Entries(times, np.full(len(index), chunk.chunk_start_offset), offsets, np.full(len(index), channel))
+                )
         return joined(parts)
 
     def _message_index(self, at: int, channel: int) -> np.ndarray:
@@ -179,13 +190,8 @@ class McapLog:
 
     def _chunk(self, block: int) -> bytes:
         if self._kept[0] != block:
-            if self._scan is not None:
-                start = self._scan.chunks[block]
-            else:
-                assert self._summary is not None
-                start = self._summary.chunks[block].chunk_start_offset
             self._kept = (-2, b"")  # lets go of the old one before the new one is made
-            self._kept = (block, read_chunk(self._file, self.path, start, self._size))
+            self._kept = (block, read_chunk(self._file, self.path, block, self._size))
         return self._kept[1]
 
     def _outside(self, offset: int) -> memoryview:
@@ -194,8 +200,8 @@ class McapLog:
         return memoryview(self._at(offset, 9 + length)) if length <= self._size else memoryview(b"")
 
     def _at(self, start: int, size: int) -> bytes:
-        self._file.seek(start)
-        return self._file.read(size)
+        self._file.seek(min(start, self._size))
+        return self._file.read(min(size, self._size))
 
 
 def _parse_summary(data: bytes) -> _Summary:

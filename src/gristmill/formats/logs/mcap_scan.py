@@ -24,11 +24,10 @@ _MAX_SCHEMA_BYTES = 16 << 20
 
 @dataclass
 class Scan:
-    """What a scan found. Blocks are numbers of `chunks`, or -1 for messages outside of chunks."""
+    """What a scan found. A block is called by where its chunk begins, -1 outside of chunks."""
 
     schemas: dict[int, Any] = field(default_factory=dict)
     channels: dict[int, Any] = field(default_factory=dict)
-    chunks: list[int] = field(default_factory=list)  # where each chunk's record begins
     entries: dict[int, Entries] = field(default_factory=dict)  # channel -> its messages
     losses: tuple[Loss, ...] = ()
 
@@ -72,9 +71,7 @@ def scan(file: Any, path: Path, size: int) -> Scan:
             except LogDamageError as error:
                 losses.append(Loss("log_damaged", f"{error}; its messages are left out", "Restore the file."))
             else:
-                block = len(found.chunks)
-                found.chunks.append(at)
-                _walk(data, found, places, block)
+                _walk(data, found, places, at)
         elif op == _MESSAGE_OP and length >= _MESSAGE.size:
             channel, _, log_ns, _ = _MESSAGE.unpack(file.read(_MESSAGE.size))
             places.setdefault(channel, _Places()).add(log_ns, _OUTSIDE, at)
