@@ -1,4 +1,4 @@
-"""A camera whose frames are single images inside the parquet files."""
+"""A camera whose frames are single images inside parquet or HDF5 files."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from gristmill.episode import CameraInfo
 from gristmill.errors import VideoError
 from gristmill.types import Luma, Rgb, TimesS
 from gristmill.video.packets import CONTENT_HASH_BYTES, Packets
+from gristmill.video.raw import grey
 
 
 @dataclass(kw_only=True, eq=False)
 class ImageCamera:
     """Implements `gristmill.episode.Camera` on encoded images.
 
-    `read(start, stop)` gives the bytes of the episode's images start..stop, None for an empty cell.
+    `read(start, stop)` gives the bytes of the episode's images start..stop, None for an empty cell. Images that were
+    encoded with red and blue exchanged are `swapped`: they are decoded as what was seen.
     """
 
     info: CameraInfo
@@ -32,6 +34,7 @@ class ImageCamera:
     where: str  # how errors name it
     read: Callable[[int, int], Iterator[bytes | None]]
     path: Path | None = None
+    swapped: bool = False
 
     def packets(self) -> Packets:
         """One packet an image; each is a keyframe."""
@@ -54,7 +57,11 @@ class ImageCamera:
         """Grey levels in chunks of at most `chunk` frames, in order."""
         waiting: list[np.ndarray] = []
         for number, data in enumerate(self.read(0, self.frames)):
-            image = self._decode(number, data, "gray")
+            image = (
+                grey(self._decode(number, data, "bgr24")[None])[0]
+                if self.swapped
+                else self._decode(number, data, "gray")
+            )
             if waiting and (len(waiting) == chunk or image.shape != waiting[0].shape):
                 yield np.stack(waiting)
                 waiting = []
@@ -69,7 +76,7 @@ class ImageCamera:
             if not 0 <= number < self.frames:
                 raise VideoError(f"{self.where}: there is no frame {number}; the episode has {self.frames}")
             data = next(iter(self.read(number, number + 1)), None)
-            images.append(self._decode(number, data, "rgb24"))
+            images.append(self._decode(number, data, "bgr24" if self.swapped else "rgb24"))
         if not images:
             return np.empty((0, self.info.height or 0, self.info.width or 0, 3), np.uint8)
         return np.stack(images)

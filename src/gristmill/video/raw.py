@@ -16,6 +16,7 @@ from gristmill.types import Luma, Rgb, TimesS
 from gristmill.video.packets import CONTENT_HASH_BYTES, Packets
 
 _CHUNK = 64
+_CHUNK_BYTES = 32 << 20  # read at once; large pictures come in smaller chunks
 # ITU-R BT.601: the weights of red, green and blue in luma, in 65,536ths.
 _LUMA = (19595, 38470, 7471)
 
@@ -60,17 +61,18 @@ class RawCamera:
 
     def rgb(self, frames: Sequence[int]) -> Rgb:
         """These frames in colour (n, h, w, 3)."""
-        images = []
         for number in frames:
             if not 0 <= number < self.frames:
                 raise VideoError(f"{self.where}: there is no frame {number}; the episode has {self.frames}")
-            image = self.read(number, number + 1)
-            images.append(np.repeat(image[..., None], 3, axis=3) if image.ndim == 3 else image)
-        if not images:
+        if not len(frames):
             return np.empty((0, self.info.height or 0, self.info.width or 0, 3), np.uint8)
-        return np.concatenate(images)
+        # Neighbours are read together: what holds them is often packed in blocks of several frames.
+        cuts = np.flatnonzero(np.diff(frames) != 1) + 1
+        images = np.concatenate([self.read(int(run[0]), int(run[-1]) + 1) for run in np.split(np.array(frames), cuts)])
+        return np.repeat(images[..., None], 3, axis=3) if images.ndim == 3 else images
 
     def _chunks(self, size: int) -> Iterator[np.ndarray]:
+        size = max(1, min(size, _CHUNK_BYTES // max(1, 3 * (self.info.height or 1) * (self.info.width or 1))))
         for start in range(0, self.frames, size):
             yield self.read(start, min(start + size, self.frames))
 
