@@ -54,7 +54,7 @@ def test_replaces_only_when_allowed(tmp_path) -> None:
     assert list(tmp_path.iterdir()) == [out]
 
 
-@pytest.mark.parametrize("make", [lambda p: p.write_text("x"), lambda p: p.symlink_to(p.parent)])
+@pytest.mark.parametrize("make", [lambda p: p.write_text("x"), lambda p: p.symlink_to(p.parent / "gone")])
 def test_refuses_what_is_no_folder(tmp_path, make) -> None:
     make(tmp_path / "out")
     with pytest.raises(UsageError, match="no folder"):
@@ -109,3 +109,52 @@ def test_leftovers_of_the_dead_go_and_neighbours_stay(tmp_path) -> None:
     finally:
         child.kill()
         child.wait()
+
+
+def test_a_link_to_a_folder_is_followed(tmp_path) -> None:
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "real")
+    _make(link, "one")
+    _make(link, "two", replaces=lambda folder: (folder / "a.txt").exists())
+    assert link.is_symlink()
+    assert (tmp_path / "real" / "a.txt").read_text() == "two"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link", "real"]
+
+
+def test_places_where_no_folder_can_be(tmp_path, monkeypatch) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
+    (tmp_path / "here").mkdir()
+    for out, says in (
+        ("file", "exists and is no folder"),
+        ("file/x", "file is no folder; name another place"),
+        ("file/x/y", "file is no folder; name another place"),
+        ("nowhere", "is a link to .*gone, which is no folder"),
+        ("nowhere/x", "nowhere is no folder"),
+    ):
+        for ask in (staging.check_free, Staged):
+            with pytest.raises(UsageError, match=says):
+                ask(tmp_path / out)
+    monkeypatch.chdir(tmp_path / "here")
+    for out in (Path(), tmp_path / "here"):
+        with pytest.raises(UsageError, match="is the folder that you are in"):
+            Staged(out)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "here", "nowhere"]
+
+
+def test_whoever_may_be_replaced_is_asked_again_at_the_end(tmp_path) -> None:
+    """Hours may lie between, and somebody may have put a file there."""
+    out = tmp_path / "out"
+    _make(out, "one")
+
+    def ours(folder: Path) -> bool:
+        return [p.name for p in folder.iterdir()] == ["a.txt"]
+
+    with Staged(out, replaces=ours) as staged:
+        (staged.payload / "a.txt").write_text("two")
+        (out / "mine.txt").write_text("x")
+        with pytest.raises(UsageError, match="meanwhile"):
+            staged.commit()
+    assert (out / "a.txt").read_text() == "one"
+    assert (out / "mine.txt").read_text() == "x"

@@ -24,7 +24,10 @@ def output(path: Path) -> Iterator[BinaryIO]:
         with path.open("wb") as out:
             yield out
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise UsageError(f"{path}: {path.parent} is no folder; name another place") from None
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     try:
         with partial.open("wb") as out:

@@ -36,8 +36,9 @@ class Staged:
     After a kill -9 or a power cut the work folder stays, and the next `Staged(out)` removes it.
 
     Args:
-        out: the folder that shall appear. Its parent is created.
-        replaces: says of an existing, non-empty `out` whether it may be replaced; by default it may not.
+        out: the folder that shall appear, or a link to one. Its parent is created.
+        replaces: says of an existing, non-empty `out` whether it may be replaced, asked before the work and once more
+            at its end; by default it may not. It may raise a UsageError that says why not.
 
     Raises:
         UsageError: `out` exists and may not be replaced, or it is no folder.
@@ -45,8 +46,8 @@ class Staged:
 
     def __init__(self, out: Path, *, replaces: Callable[[Path], bool] | None = None) -> None:
         check_free(out, replaces)
-        self.out = out.absolute()
-        self._replaces = _occupied(self.out)
+        self.out = _followed(out).absolute()
+        self._replaces = replaces if _occupied(self.out) else None
         self.out.parent.mkdir(parents=True, exist_ok=True)
         clean_leftovers(self.out)
         self.work = self.out.parent / f"{self.out.name}.partial-{secrets.token_hex(4)}"
@@ -64,7 +65,7 @@ class Staged:
         Raises:
             UsageError: something appeared at `out` meanwhile.
         """
-        if _occupied(self.out) and not self._replaces:
+        if _occupied(self.out) and not (self._replaces and self._replaces(self.out)):
             raise UsageError(f"{self.out}: something was put there meanwhile; nothing was replaced")
         if self._replaces:
             _flush_to_disk(self.payload)
@@ -98,8 +99,16 @@ def check_free(out: Path, replaces: Callable[[Path], bool] | None = None) -> Non
     Raises:
         UsageError: `out` exists and may not be replaced, or it is no folder.
     """
-    if out.is_symlink() or (out.exists() and not out.is_dir()):
+    if out.is_symlink() and not out.is_dir():
+        raise UsageError(f"{out}: is a link to {out.readlink()}, which is no folder; name another one")
+    out = _followed(out)
+    if out.exists() and not out.is_dir():
         raise UsageError(f"{out}: exists and is no folder; name another one")
+    if out.is_dir() and out.resolve() == Path.cwd():
+        raise UsageError(f"{out}: is the folder that you are in, which cannot be put in place whole; name another one")
+    above = next((parent for parent in out.absolute().parents if parent.exists() or parent.is_symlink()), None)
+    if above is not None and not above.is_dir():
+        raise UsageError(f"{out}: {above} is no folder; name another place")
     if _occupied(out) and not (replaces and replaces(out)):
         raise UsageError(f"{out}: exists and is not empty; name another folder, or ask for it to be overwritten")
 
@@ -125,6 +134,11 @@ def clean_leftovers(out: Path) -> list[Path]:
         shutil.rmtree(work, ignore_errors=True)
         removed.append(work)
     return removed
+
+
+def _followed(out: Path) -> Path:
+    """Where a link to a folder leads; the link stays."""
+    return out.resolve() if out.is_symlink() else out
 
 
 def _occupied(folder: Path) -> bool:

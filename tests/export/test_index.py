@@ -45,7 +45,14 @@ def test_an_existing_file_is_replaced_only_when_asked(bench, tmp_path) -> None:
     with pytest.raises(UsageError, match="exists"):
         Index().export(snapshot, out, open_corpus=_never)
     assert out.read_text() == "mine"
-    Index(overwrite=True).export(snapshot, out, open_corpus=_never)
-    assert json.loads(out.read_text())["format"] == "gristmill-index"
+    with pytest.raises(UsageError, match="is no index that gristmill wrote"):
+        Index(overwrite=True).export(snapshot, out, open_corpus=_never)
+    assert out.read_text() == "mine"
+    out.unlink()
+    for overwrite in (False, True):
+        Index(overwrite=overwrite).export(snapshot, out, open_corpus=_never)
+        assert json.loads(out.read_text())["format"] == "gristmill-index"
+    with pytest.raises(UsageError, match="no folder"):
+        Index().export(snapshot, out / "x", open_corpus=_never)
     with pytest.raises(UsageError, match="exists"):
         Index(overwrite=True).export(snapshot, tmp_path, open_corpus=_never)

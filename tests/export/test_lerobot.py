@@ -297,6 +297,30 @@ def test_only_an_export_of_ours_is_replaced_and_only_when_asked(bench, tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["other", "out", "raw"]
 
 
+@pytest.mark.parametrize("low_dim", [False, True])
+def test_files_of_the_user_are_never_deleted(bench, tmp_path, low_dim) -> None:
+    bench.corpus(video=low_dim)
+    # An episode whose camera is of no use makes a dataset within a dataset.
+    snapshot = bench.freeze([_finding(1, "black_frames", camera=TOP)] if low_dim else [])
+    out = tmp_path / "out"
+    _export(bench, snapshot, out)
+    before = {p.relative_to(out) for p in out.rglob("*")}
+    assert (out / "so101-low_dim").is_dir() == low_dim
+    (out / "mine.txt").write_text("x")
+    (out / "meta" / "linked").symlink_to(tmp_path)
+    for ask in (_export, lambda _b, s, o, **_: Lerobot(overwrite=True).check(o, s.roots.values())):
+        with pytest.raises(UsageError, match=r"did not write \(meta/linked, mine\.txt\)"):
+            ask(bench, snapshot, out, overwrite=True)
+    assert (out / "mine.txt").read_text() == "x"
+    (out / "mine.txt").unlink()
+    (out / "meta" / "linked").unlink()
+    link = tmp_path / "link"
+    link.symlink_to(out)
+    _export(bench, snapshot, link, overwrite=True)
+    assert link.is_symlink()
+    assert {p.relative_to(out) for p in out.rglob("*")} == before
+
+
 @pytest.mark.parametrize("where", ["raw/made", "raw/made/sub", "raw", "link"])
 def test_the_corpus_is_never_written_to(bench, tmp_path, where) -> None:
     bench.corpus(video=False)

@@ -17,7 +17,8 @@ from gristmill.export._sources import Recording, Recordings
 from gristmill.export._tasks import TaskTable
 from gristmill.formats.lerobot.features import DEFAULT_FEATURES
 from gristmill.formats.lerobot.image_statistics import of_camera, usable
-from gristmill.formats.lerobot.write import MARK, DatasetWriter, PacketRange, Pictures, VideoPart
+from gristmill.formats.lerobot.mark import MARK, write_mark
+from gristmill.formats.lerobot.write import DatasetWriter, PacketRange, Pictures, VideoPart
 from gristmill.kept import Kept
 from gristmill.schema_groups import features_of
 from gristmill.types import Rgb
@@ -85,6 +86,7 @@ class GroupExport:
             if writer is not None:
                 writer.abort()
         self._side_files(root)
+        write_mark(root, self._origin)  # which lists them too
 
     def _writer(self, root: Path, recording: Recording) -> DatasetWriter:
         """The writer for features like those of the first recording."""

@@ -15,6 +15,8 @@ from gristmill.kept import Kept
 from gristmill.outputs import keep_outside, output
 from gristmill.snapshot import Snapshot
 
+_FORMAT = "gristmill-index"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Index:
@@ -23,7 +25,7 @@ class Index:
     Recordings are not opened and nothing is copied, so trimming takes effect only where the loader honours spans.
     """
 
-    overwrite: bool = False
+    overwrite: bool = False  # replace an earlier index of ours
 
     def check(self, out: Path, roots: Iterable[str]) -> None:
         """Whether an export may go to `out`; nothing is touched.
@@ -32,8 +34,10 @@ class Index:
             UsageError: `out` exists and may not be replaced, or lies inside a corpus.
         """
         keep_outside(out, roots)
-        if out.exists() and not (self.overwrite and out.is_file()):
+        if out.exists() and not self.overwrite:
             raise UsageError(f"{out}: exists; name another file, or ask for it to be overwritten")
+        if out.exists() and not _is_index(out):
+            raise UsageError(f"{out}: exists and is no index that gristmill wrote; name another file")
 
     def export(
         self,
@@ -51,7 +55,7 @@ class Index:
         self.check(out, snapshot.roots.values())
         spans = snapshot.kept()
         content = {
-            "format": "gristmill-index",
+            "format": _FORMAT,
             "version": 1,
             "data_hash": snapshot.data_hash,
             "lineage_hash": snapshot.lineage_hash,
@@ -67,6 +71,14 @@ class Index:
         frames = sum(span.stop - span.start for span in spans)
         exported = ExportedDataset(group="", path=out, episodes=len(spans), frames=frames)
         return ExportResult(out=out, datasets=(exported,))
+
+
+def _is_index(path: Path) -> bool:
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and content.get("format") == _FORMAT
 
 
 def _corpus(key: str, root: str, rate_hz: float, spans: list[Kept]) -> dict[str, Any]:

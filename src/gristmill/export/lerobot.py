@@ -6,10 +6,8 @@ episodes of that robot without usable cameras lie in `out/<group>` then. Several
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from gristmill.errors import GristmillError, UsageError
 from gristmill.export._dataset import GroupExport
 from gristmill.export._result import ExportedDataset, ExportResult
 from gristmill.export._sources import Recordings
-from gristmill.formats.lerobot.write import MARK
+from gristmill.formats.lerobot.mark import MARK, read_mark, refuse_strangers, write_mark
 from gristmill.kept import Kept
 from gristmill.schema_groups import is_low_dim
 from gristmill.snapshot import Snapshot
@@ -44,10 +42,10 @@ class Lerobot:
         """Whether an export of recordings at these roots may go to `out`; nothing is touched.
 
         Raises:
-            UsageError: `out` is taken, or lies inside a corpus, or holds one.
+            UsageError: `out` is taken, or lies inside a corpus, or holds one, or files that no export wrote.
         """
         _apart(out, roots)
-        check_free(out, is_export if self.overwrite else None)
+        check_free(out, may_replace if self.overwrite else None)
 
     def export(
         self,
@@ -79,14 +77,14 @@ class Lerobot:
             groups.setdefault(span.group, []).append(span)
         recordings = Recordings(snapshot, open_corpus)
         try:
-            with Staged(out, replaces=is_export if self.overwrite else None) as staged:
+            with Staged(out, replaces=may_replace if self.overwrite else None) as staged:
                 places = _places(list(groups))
                 written = [
                     self._write(snapshot, recordings, group, groups[group], staged.payload / place, progress)
                     for group, place in places.items()
                 ]
                 if len(groups) > 1:
-                    _mark(staged.payload / _SEVERAL, snapshot, list(groups))
+                    write_mark(staged.payload, _origin(snapshot) | {"datasets": list(groups)}, _SEVERAL)
                 staged.commit()
         except OSError as error:
             raise GristmillError(
@@ -130,15 +128,26 @@ class Lerobot:
 
 
 def is_export(folder: Path) -> bool:
-    """Whether this folder is the export of a snapshot, so that it may be replaced when asked."""
-    for mark in (folder / MARK, folder / _SEVERAL):
-        try:
-            content = json.loads(mark.read_bytes())
-        except (OSError, ValueError):
-            continue
-        if isinstance(content, dict) and "snapshot" in content:
-            return True
-    return False
+    """Whether this folder is the export of a snapshot."""
+    return _mark(folder) is not None
+
+
+def may_replace(folder: Path) -> bool:
+    """Whether this folder is the export of a snapshot and nothing else, so that it may be replaced when asked.
+
+    Raises:
+        UsageError: it also holds files that the export did not write; the text names them.
+    """
+    mark = _mark(folder)
+    if mark is not None:
+        refuse_strangers(folder, mark)
+    return mark is not None
+
+
+def _mark(folder: Path) -> dict[str, Any] | None:
+    """The note of an export: that of several datasets speaks for all of them."""
+    notes = (read_mark(folder, name) for name in (_SEVERAL, MARK))
+    return next((note for note in notes if note is not None and "snapshot" in note), None)
 
 
 def _origin(snapshot: Snapshot) -> dict[str, Any]:
@@ -157,15 +166,6 @@ def _places(groups: Sequence[str]) -> dict[str, str]:
     whole = [g for g in groups if not is_low_dim(g)]
     first = whole if len(whole) == 1 else groups if len(groups) == 1 else []
     return dict.fromkeys(first, "") | {g: g for g in groups if g not in first}
-
-
-def _mark(path: Path, snapshot: Snapshot, groups: Sequence[str]) -> None:
-    content = {
-        "made_by": f"gristmill {version('gristmill')}",
-        **_origin(snapshot),
-        "datasets": groups,
-    }
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _apart(out: Path, roots: Iterable[str]) -> None:

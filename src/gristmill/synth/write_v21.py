@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 from gristmill.errors import UsageError
 from gristmill.formats.lerobot import features as ft
 from gristmill.formats.lerobot.image_statistics import PixelHistogram
-from gristmill.formats.lerobot.write import MARK, PacketRange, is_ours
+from gristmill.formats.lerobot.mark import may_replace, write_mark
+from gristmill.formats.lerobot.write import PacketRange
 from gristmill.staging import Staged
 from gristmill.statistics import describe
 from gristmill.video.packets import index_file
@@ -54,7 +55,7 @@ class EpisodeFilesWriter:
         self._episodes: list[dict[str, Any]] = []
         self._stats: list[dict[str, Any]] = []
         self._frames = 0
-        self._staged = Staged(root, replaces=is_ours if overwrite else None)
+        self._staged = Staged(root, replaces=may_replace if overwrite else None)
 
     def add_episode(self, columns: Mapping[str, Any], tasks: Sequence[str], videos: Mapping[str, PacketRange]) -> int:
         """Append an episode whose videos are whole files with statistics; returns its index."""
@@ -120,7 +121,7 @@ class EpisodeFilesWriter:
             "features": self.features,
         }
         (meta / "info.json").write_text(json.dumps(info, indent=4) + "\n", encoding="utf-8")
-        (self._staged.payload / MARK).write_text("{}\n", encoding="utf-8")
+        write_mark(self._staged.payload, {})
         return self._staged.commit()
 
     def __enter__(self) -> EpisodeFilesWriter:

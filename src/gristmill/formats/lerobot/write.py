@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,6 +19,7 @@ import pyarrow as pa
 from gristmill.errors import UsageError
 from gristmill.formats.lerobot import features as ft
 from gristmill.formats.lerobot.image_statistics import CameraStatistics, of_images, sampled
+from gristmill.formats.lerobot.mark import MARK, is_ours, may_replace, write_mark
 from gristmill.formats.lerobot.write_check import check_written
 from gristmill.formats.lerobot.write_meta import EpisodeWriter, write_json, write_stats, write_tasks
 from gristmill.formats.lerobot.write_rows import FILES_A_CHUNK, RowWriter
@@ -30,14 +30,8 @@ from gristmill.types import IntArray
 
 __all__ = ["MARK", "DatasetWriter", "PacketRange", "Pictures", "VideoPart", "is_ours"]
 
-MARK = "meta/gristmill.json"  # tells a dataset that gristmill wrote, and where it came from
 VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
 _MB = 1 << 20
-
-
-def is_ours(root: Path) -> bool:
-    """Whether gristmill wrote this dataset, so that it may be replaced when asked."""
-    return (root / MARK).is_file()
 
 
 class DatasetWriter:
@@ -62,7 +56,7 @@ class DatasetWriter:
         video_files_size_in_mb: size of a video file.
         encoding: options for `Pictures`, see `gristmill.video.encode.encode`.
         origin: what `meta/gristmill.json` says besides the version.
-        overwrite: replace a dataset that gristmill wrote.
+        overwrite: replace a dataset that gristmill wrote, if nobody put files of their own into it.
 
     Raises:
         UsageError: the folder is taken, or a feature cannot be written.
@@ -95,7 +89,7 @@ class DatasetWriter:
         for task in tasks:
             self._tasks.setdefault(task, len(self._tasks))
         self._frames = 0
-        self._staged = Staged(root, replaces=is_ours if overwrite else None)
+        self._staged = Staged(root, replaces=may_replace if overwrite else None)
         folder, scratch = self._staged.payload, self._staged.scratch
         (folder / "meta").mkdir()
         self._rows = RowWriter(folder / "data", self.features, data_files_size_in_mb * _MB)
@@ -198,7 +192,7 @@ class DatasetWriter:
         write_stats(folder / "meta" / "stats.json", {k: stats[k] for k in self.features if k in stats})
         write_json(folder / "meta" / "info.json", self._info_extra | self._info(splits))
         check_written(folder, list(self._videos), self.episodes, self._frames)
-        write_json(folder / MARK, {"made_by": f"gristmill {version('gristmill')}", **self._origin})
+        write_mark(folder, self._origin)
         return self._staged.commit()
 
     def abort(self) -> None:
