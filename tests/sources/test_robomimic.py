@@ -271,7 +271,7 @@ def _references(file: h5py.File) -> None:
 
 
 def _twins(file: h5py.File) -> None:
-    file.copy("data/demo_2", "data/demo_02")
+    file.copy("data/demo_10", "data/demo_02")
 
 
 def _no_group(file: h5py.File) -> None:

@@ -83,7 +83,8 @@ def survey(files: OpenFiles, names: Sequence[str], tasks: tuple[str, ...]) -> Ep
     listing = _Listing(files)
     done: list[_File] = []
     issues: list[Issue] = []
-    for number, name in sorted((number_of(name), name) for name in names):
+    # Of two names for one number the shorter is what the recorder writes.
+    for number, _, name in sorted((number_of(name), len(name), name) for name in names):
         if done and done[-1].number == number:
             message = f"{done[-1].name} and {name} have the same number; {name} is not read"
             issues.append(issue(None, "pointers", "episode_numbers", message, "Rename one of them.", subject=name))

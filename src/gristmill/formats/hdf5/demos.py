@@ -78,11 +78,12 @@ def survey(opened: Opened, stamp: str) -> Demos:
     scene = environment.of(data)
     listing = _Listing(opened, scene)
     members = tree.names(data, f"{opened.name}, data")
-    named = sorted((int(m[1]), name) for name in members if (m := DEMO.fullmatch(name)))
+    # Of two names for one number the shorter is what recorders write and readers ask for.
+    named = sorted((int(m[1]), len(name), name) for name in members if (m := DEMO.fullmatch(name)))
     demos: list[_Demo] = []
     issues: list[Issue] = []
     lost: list[str] = []
-    for number, name in named:
+    for number, _, name in named:
         if demos and demos[-1].number == number:
             issues.append(say.twice(opened.name, demos[-1].name, name))
             continue
