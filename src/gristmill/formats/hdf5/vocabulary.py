@@ -48,13 +48,16 @@ def names_of(key: str, width: int, *, xyzw: bool) -> tuple[str, ...]:
         xyzw: quaternions are known to be in the order x, y, z, w.
     """
     plain = _ROBOT.sub("", key)
+    names: tuple[str, ...] = ()
     if plain in ("eef_pos", "ee_pos", "base_pos", "base_to_eef_pos") and width == 3:
-        return _POSITION
-    if plain in ("ee_ori", "eef_axis_angle", "eef_rot_axis_angle") and width == 3:
-        return _AXIS_ANGLE
-    if xyzw and width == 4 and plain in ("eef_quat", "eef_quat_site", "ee_quat", "base_quat", "base_to_eef_quat"):
-        return _QUATERNION
-    return ()
+        names = _POSITION
+    elif plain in ("ee_ori", "eef_axis_angle", "eef_rot_axis_angle") and width == 3:
+        names = _AXIS_ANGLE
+    elif xyzw and width == 4 and plain in ("eef_quat", "eef_quat_site", "ee_quat", "base_quat", "base_to_eef_quat"):
+        names = _QUATERNION
+    # Cards go by name, so a second arm's names differ from the first one's.
+    arm = key.removesuffix(plain).removeprefix("robot0_")
+    return tuple(arm + name for name in names)
 
 
 def action_names(controllers: tuple[tuple[str, bool], ...], width: int) -> tuple[str, ...]:
@@ -67,6 +70,4 @@ def action_names(controllers: tuple[tuple[str, bool], ...], width: int) -> tuple
     found = [_OSC.get(controller, ()) for controller in controllers]
     if not found or not all(found) or sum(map(len, found)) != width:
         return ()
-    if len(found) == 1:
-        return found[0]
-    return tuple(f"robot{i}_{name}" for i, names in enumerate(found) for name in names)
+    return tuple(f"robot{i}_{name}" if i else name for i, names in enumerate(found) for name in names)
