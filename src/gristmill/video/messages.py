@@ -173,6 +173,19 @@ class MessageCamera:
         )
 
 
+def size_of_frame(packets: Iterator[bytes | memoryview], codec: str, where: str) -> tuple[int, int] | None:
+    """(height, width) of the first keyframe among some packets; None when none of them gives a picture."""
+    for data in packets:
+        if is_keyframe(data, codec):
+            decoder = _decoder(codec, where)
+            try:
+                for frame in (*_feed(decoder, 0, bytes(data)), *_feed(decoder, 1, None)):
+                    return frame.height, frame.width
+            except FFmpegError:
+                continue
+    return None
+
+
 def _decoder(codec: str, where: str) -> VideoCodecContext:
     for name in {"av1": ("libdav1d", "av1")}.get(codec, (codec,)):
         try:

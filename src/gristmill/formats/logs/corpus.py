@@ -12,7 +12,7 @@ import numpy as np
 
 from gristmill.embodiment import Embodiment
 from gristmill.episode import CameraInfo
-from gristmill.errors import CorpusError, RecordingError
+from gristmill.errors import CorpusError, RecordingError, UnsafeCorpusError
 from gristmill.finding import Issue, Kind
 from gristmill.formats.files import CorpusFiles
 from gristmill.formats.logs import finding
@@ -23,7 +23,7 @@ from gristmill.formats.logs.options import LogOptions
 from gristmill.formats.logs.pictures import encoded_bytes, size_of_image
 from gristmill.formats.logs.plan import CameraPlan, Plan, plan_of
 from gristmill.formats.logs.reading import EpisodePlace, LogReader
-from gristmill.formats.logs.stream import Log
+from gristmill.formats.logs.stream import Entries, Log
 from gristmill.formats.logs.topic_map import Decision, decide
 from gristmill.formats.recorded import Header, RecordedCorpus
 from gristmill.types import IntArray
@@ -32,6 +32,7 @@ from gristmill.types import IntArray
 LOOKED_AT = 8
 _WHOLE_NUMBER = 0.01  # a rate this close to a whole number is meant to be that
 _SAME_RATE = 0.02
+_SIZE_SOUGHT = 600  # messages among which a video's first keyframe is looked for
 _USUAL_HZ = 30.0  # where too few messages tell of a rate
 
 
@@ -42,7 +43,6 @@ class Looked:
     files: CorpusFiles
     places: Sequence[finding.Place]
     views: Mapping[str, Sequence[View]]  # topic -> how it looks, logs that hold something first
-    losses: Mapping[int, Sequence[Any]]  # log -> what it lost
 
 
 def look_at(path: Path, kind: finding.Kind) -> Looked:
@@ -54,21 +54,25 @@ def look_at(path: Path, kind: finding.Kind) -> Looked:
     """
     files, places = finding.places(path, kind)
     views: dict[str, list[View]] = {}
-    losses: dict[int, Sequence[Any]] = {}
     chosen = np.unique(np.linspace(0, len(places) - 1, min(LOOKED_AT, len(places))).astype(int)).tolist()
+    trouble: CorpusError | RecordingError | None = None
     for number in chosen:
-        log = finding.open_log(files, places[number])
         try:
-            for name, view in look(log).items():
-                views.setdefault(name, []).append(view)
-            losses[number] = log.losses
-        except RecordingError as error:
-            raise CorpusError(str(error)) from None
-        finally:
-            log.close()
+            log = finding.open_log(files, places[number])
+            try:
+                for name, view in look(log).items():
+                    views.setdefault(name, []).append(view)
+            finally:
+                log.close()
+        except UnsafeCorpusError:
+            raise
+        except (CorpusError, RecordingError) as error:
+            trouble = trouble or error  # one log that is lost does not stand in the others' way
+    if not views and trouble is not None:
+        raise CorpusError(str(trouble)) from None
     for seen in views.values():
         seen.sort(key=lambda v: (v.sort == "nothing", v.sort == "unreadable"))
-    return Looked(files=files, places=places, views=dict(sorted(views.items())), losses=losses)
+    return Looked(files=files, places=places, views=dict(sorted(views.items())))
 
 
 def open_logs(
@@ -217,15 +221,24 @@ def _camera_info(looked: Looked, reader: LogReader, plan: CameraPlan) -> CameraI
         if entries is None or not len(entries):
             continue
         rate_hz = _rate(entries.times_ns)
-        if picture.sort == "image":
-            message = next(iter(log.read(entries[:1])))
-            form = log.topics[plan.topic].formats[message.channel]
-            size = size_of_image(encoded_bytes(form, decoder_for(form).one(message.data)))
-            height, width = size or (None, None)
+        if height is None or width is None:
+            height, width = _size(log, plan, entries) or (None, None)
         break
     codec = picture.codec if picture.sort == "video" else None
     rate_hz = _meant(rate_hz) if rate_hz else None
     return CameraInfo(key=plan.key, height=height, width=width, rate_hz=rate_hz, codec=codec)
+
+
+def _size(log: Log, plan: CameraPlan, entries: Entries) -> tuple[int, int] | None:
+    """Height and width of the first picture that can be decoded."""
+    formats = log.topics[plan.topic].formats
+    some = log.read(entries[:_SIZE_SOUGHT])
+    encoded = (encoded_bytes(f := formats[m.channel], decoder_for(f).one(m.data)) for m in some)
+    if plan.picture.sort == "video":
+        from gristmill.video.messages import size_of_frame
+
+        return size_of_frame(encoded, plan.picture.codec or "", f"camera {plan.key}")
+    return next(map(size_of_image, encoded), None)
 
 
 def _info(looked: Looked, decisions: Mapping[str, Decision], options: LogOptions) -> dict[str, Any]:
