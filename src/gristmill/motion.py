@@ -16,6 +16,9 @@ from gristmill.types import FloatArray, Mask, Signal
 
 VERSION = 1  # raise it when a quantity below changes its value
 
+# Why state and action cannot be compared sample by sample.
+HELD = "state and action have clocks of their own; [resample] in the recipe brings them to one timeline"
+
 # Steps within so many units in the last place of the largest value are rounding.
 _ROUNDING = {char: 4 * float(np.finfo(char).eps) for char in "fd"}
 # No sensor and no command reaches this, nor moves by less than one over it; squares stay finite in float32.
@@ -52,6 +55,8 @@ class Motion:
         self.layout: Layout = layout_of(channels, episode.embodiment)
         self.clock = Clock(channels[0].times_s if channels else episode.times_s, episode.rate_hz)
         self.values, self.gaps = _filled(_stacked(channels, self.clock.times_s))
+        # Whether a channel was brought here from another clock: its samples are then up to a period old.
+        self.held: bool = any(not _same(c.times_s, self.clock.times_s) for c in channels)
         self.frames: int = self.values.shape[1]  # t
 
     @lazy
@@ -205,12 +210,16 @@ def _stacked(channels: list[Channel], times_s: FloatArray) -> Signal:
 
 def _held(channel: Channel, times_s: FloatArray) -> np.ndarray:
     """A channel at other times: the newest sample at or before each, the first one before that."""
-    if np.array_equal(channel.times_s, times_s):
+    if _same(channel.times_s, times_s):
         return channel.values
     if not len(channel.times_s):
         return np.full((len(times_s), channel.values.shape[1]), np.nan)
     newest = np.searchsorted(channel.times_s, times_s, side="right") - 1
     return channel.values[np.clip(newest, 0, len(channel.times_s) - 1)]
+
+
+def _same(a: FloatArray, b: FloatArray) -> bool:
+    return a is b or np.array_equal(a, b)
 
 
 def _filled(values: Signal) -> tuple[Signal, Mask | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import pickle
 import subprocess
 import sys
@@ -13,14 +14,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from gristmill import sources
+from gristmill import plugins, sources
 from gristmill.digest import episode_digest
 from gristmill.episode import Channel
 from gristmill.errors import RecipeError, RecordingError, StoreError, UsageError
+from gristmill.finding import Kind
 from gristmill.formats.recorded import ChannelSpec, Header, RecordedCorpus
 from gristmill.pipeline import Project, project, snapshots
 from gristmill.pipeline.featurized import Resampled
-from gristmill.resample import Resample, resample
+from gristmill.resample import Provenance, Resample, resample
 from gristmill.store.featurized import FeaturizedEpisodes
 from gristmill.testing import ArrayCamera
 from gristmill.testing.filming import FRONT, footage
@@ -29,6 +31,8 @@ STATE, ACTION = "observation.state", "action"
 NAMES = tuple(f"joint_{i}" for i in range(4))
 RATE_HZ = 30.0
 RULE = Resample(rate_hz=RATE_HZ)
+ASKED = {"action_is_next_state", "length", "non_finite", "rate", "resampled", "timestamps", "tracking_offset"}
+SOME_CHECKS = "".join(f"[checks.{name}]\nenabled = false\n" for name in plugins.names("checks") if name not in ASKED)
 
 
 class Log:
@@ -96,7 +100,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         corpus = logs(tmp_path / "logs", **how)
         monkeypatch.setattr(project, "open_path", lambda path, key, card, options: replace_key(corpus, key))
         file = tmp_path / "recipe.toml"
-        file.write_text(recipe)
+        file.write_text(recipe + SOME_CHECKS)
         return Project.open(tmp_path / "logs", store=tmp_path / "store", recipe=file)
 
     def replace_key(corpus: RecordedCorpus, key: str) -> RecordedCorpus:
@@ -276,10 +280,16 @@ def test_an_episode_of_another_log_takes_the_place_of_the_old_one(tmp_path: Path
     assert recorded.reader.reads == 1
 
 
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
-    (tmp_path / "kept").write_text("no folder")
-    with pytest.raises(StoreError, match="featurized episode cannot be written"):
+def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("zarr.Group.create_array", full)
+    with pytest.raises(
+        StoreError, match=r"featurized episode cannot be written \(No space left on device\); make room"
+    ):
         Resampled(logs(tmp_path / "logs"), RULE, kept(tmp_path / "kept")).prepared(np.arange(1))
+    assert [p for p in (tmp_path / "kept").rglob("*") if p.is_file()] == []
 
 
 def test_killed_in_the_middle_leaves_no_half_written_episode(tmp_path: Path) -> None:
@@ -364,3 +374,89 @@ def test_a_recipe_without_resample_needs_no_zarr(opened, monkeypatch: pytest.Mon
     assert opened("").audit(jobs=1).facts.rate_hz == 100
     with pytest.raises(UsageError, match=r"gristmill\[zarr\]"):
         opened().audit(jobs=1)
+
+
+def test_without_resample_a_training_set_is_refused_and_the_audit_says_what_it_could_not_ask(
+    opened, tmp_path: Path
+) -> None:
+    raw = opened("")
+    audit = raw.audit(jobs=1)
+    unasked = {n.check: n.reason for n in audit.not_checked}
+    for check in ("action_is_next_state", "tracking_offset"):
+        assert "[resample]" in unasked[check]
+    for dry_run in (True, False):
+        with pytest.raises(UsageError) as refused:
+            opened("").curate(tmp_path / "out", dry_run=dry_run, jobs=1)
+        assert str(refused.value) == (
+            "episode logs/000000: channel action has 148 samples for 600 frames; add [resample] with rate_hz to the "
+            "recipe, so that all streams share a timeline"
+        )
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_resampled_corpus_is_exported_with_what_is_said_of_its_values(opened, tmp_path: Path) -> None:
+    made = opened(film=True, hole=2)
+    done = made.curate(tmp_path / "out", jobs=1)
+    assert done.snapshot is not None
+    assert done.snapshot.recipe["resample"]["rate_hz"] == 30.0
+    exported = sources.open_path(tmp_path / "out")
+    assert exported.facts.rate_hz == RATE_HZ
+    assert len(exported.table) == 5
+    keys = [STATE, ACTION, *(f"{k}.provenance" for k in (STATE, ACTION, "observation.cameras.front.frames"))]
+    for episode, row in zip(exported.episodes(range(5)), range(5), strict=True):
+        expected = next(made._corpora["logs"].episodes([row]))
+        for key in keys:
+            np.testing.assert_array_equal(episode.channels[key].values, expected.channels[key].values)
+        assert len(episode.cameras[FRONT].packets()) == 177
+    held = next(exported.episodes([2])).channels[f"{STATE}.provenance"].values
+    # 12 of the hole's 0.4 s lie on the timeline: from 2.03 to 2.36 s.
+    assert np.count_nonzero(held == Provenance.INTERPOLATED) == 12
+    assert np.count_nonzero(held == Provenance.OBSERVED) == 177 - 12
+    feature = exported.facts.features["observation.cameras.front.frames.provenance"]
+    assert (feature["dtype"], feature["shape"], feature["names"]) == ("uint8", [1], [FRONT])
+
+
+def test_a_filled_hole_is_told_and_can_be_cut_out(opened, tmp_path: Path) -> None:
+    audit = opened(hole=2).audit(jobs=1)
+    shares = audit.metrics[f"resampled.interpolated[{STATE}]"]
+    assert shares.tolist() == [0, 0, pytest.approx(12 / 177), 0, 0]
+    found = [f for f in audit.findings if f.check == "resampled"]
+    assert [(f.row, f.kind, f.code, f.channel) for f in found] == [(2, Kind.RISK, "filled_gap", STATE)]
+    (trait,) = [f for f in audit.corpus_findings if f.check == "resampled" and f.channel == STATE]
+    assert trait.measured == pytest.approx(12 / 177 / 5)
+    page = tmp_path / "report.html"
+    again = opened(hole=2)
+    again.report(again.audit(jobs=1), page)
+    assert "1.36% interpolated, 0.00% held, 0.00% missing" in page.read_text()
+    cut = opened('[resample]\nrate_hz = 30\n[gate.rules]\n"resampled.filled_gap" = "trim"\n', hole=2)
+    kept_spans = [(s.start, s.stop) for s in cut.curate(jobs=1).snapshot.kept() if s.episode_index == 2]
+    (finding,) = found
+    start, stop = (round(t * 30) for t in finding.spans_s[0])
+    assert stop - start == 12
+    assert kept_spans == [(0, start), (stop, 177)]
+
+
+def test_values_out_of_reach_set_an_episode_aside(opened) -> None:
+    done = opened("[resample]\nrate_hz = 30\nmax_gap_s = 0.1\n", hole=2).curate(dry_run=True, jobs=1)
+    (plan,) = done.plans
+    assert [len(d.stretches) for d in plan.decisions] == [1, 1, 0, 1, 1]
+    assert plan.decisions[2].rules == ("gate.defects.resampled",)
+
+
+def test_the_recipe_knows_resample_and_refuses_typos(tmp_path: Path) -> None:
+    from gristmill import recipe
+
+    parsed = recipe.parse({"resample": {"rate_hz": 20, "methods": {"action": "hold"}}}, base=tmp_path)
+    assert parsed.resample == Resample(rate_hz=20, methods={"action": "hold"})
+    assert parsed.canonical()["resample"]["methods"] == {"action": "hold"}
+    assert "resample" not in recipe.parse({}, base=tmp_path).canonical()
+    for table, message in (
+        ({"rate": 20}, r"resample\.rate: unknown key; did you mean 'rate_hz'"),
+        ({}, r"resample\.rate_hz: missing"),
+        ({"rate_hz": 0}, r"resample\.rate_hz: must be at least 0\.001"),
+        ({"rate_hz": 20, "methods": {"action": "cubic"}}, r"resample\.methods\.action: 'cubic' is not one of"),
+        ({"rate_hz": 20, "max_gap_s": -1}, r"resample\.max_gap_s: must be at least 0"),
+        ({"rate_hz": 20, "chunk_frames": 0}, r"resample\.chunk_frames: must be at least 1"),
+    ):
+        with pytest.raises(RecipeError, match=message):
+            recipe.parse({"resample": table}, base=tmp_path)

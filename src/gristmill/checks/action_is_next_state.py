@@ -12,7 +12,7 @@ from gristmill.check import Column, Measured, Reads
 from gristmill.episode import Episode
 from gristmill.finding import Finding, Kind
 from gristmill.manifest import Manifest, finding
-from gristmill.motion import motion_of
+from gristmill.motion import HELD, motion_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,8 @@ class ActionIsNextState:
     def measure(self, episode: Episode) -> Measured:
         """Share of cells in which the action equals the next state."""
         motion = motion_of(episode)
+        if motion.held:
+            return Measured(unknown=HELD)
         pairs = motion.layout.pairs
         if not pairs.count or motion.frames < 3:
             return Measured(unknown="no action that commands a state dimension by name, or fewer than 3 samples")

@@ -14,7 +14,7 @@ from gristmill.episode import Episode
 from gristmill.finding import Finding, Kind
 from gristmill.grouping import listed
 from gristmill.manifest import Manifest, finding
-from gristmill.motion import motion_of
+from gristmill.motion import HELD, motion_of
 from gristmill.types import FloatArray
 
 
@@ -61,6 +61,8 @@ class TrackingOffset:
     def measure(self, episode: Episode) -> Measured:
         """Offset and scatter of each state dimension that is commanded by position."""
         motion = motion_of(episode)
+        if motion.held:
+            return Measured(unknown=HELD)
         pairs = motion.layout.arm_pairs
         if not pairs.count:
             return Measured(unknown="no dimension of the action commands one of the state by name")

@@ -14,6 +14,7 @@ from gristmill.episode import Corpus, Episode
 from gristmill.errors import RecordingError, SnapshotError
 from gristmill.kept import Kept
 from gristmill.snapshot import Snapshot
+from gristmill.streams import own_clock
 
 
 class Recording(NamedTuple):
@@ -80,12 +81,15 @@ class Recordings:
     def _verify(self, episode: Episode, span: Kept) -> None:
         frozen = self._frozen[span.episode_id]
         try:
+            several = own_clock(episode)
             now = {"values": episode_digest(episode), "task": text_digest(episode.tasks)}
             now |= {f"camera {k}": episode.cameras[k].packets().digest for k in span.cameras}
         except (RecordingError, KeyError) as error:
             raise SnapshotError(
                 f"episode {span.episode_id} cannot be read any more ({error}); restore it or freeze anew"
             ) from error
+        if several:
+            raise SnapshotError(f"episode {span.episode_id}: {several}; freeze anew with [resample] in the recipe")
         then = {"values": frozen["values_digest"], "task": frozen["task_digest"]}
         then |= {f"camera {c['camera']}": c["digest"] for c in frozen["camera_digests"]}
         changed = [what for what, digest in now.items() if then.get(what) != digest]

@@ -16,6 +16,7 @@ from gristmill.recipe import Recipe
 from gristmill.report.curation import Curation as Told
 from gristmill.report.curation import RuleOutcome
 from gristmill.select.freeze import freeze
+from gristmill.select.one_clock import look_ahead
 from gristmill.select.outcome import carried_out, foreseen
 from gristmill.select.plan import Plan, plan
 from gristmill.snapshot import Snapshot
@@ -70,6 +71,7 @@ def curate(
     plans = plan(audits, digests, gate=recipe.gate, trim=recipe.trim)
     notes = (*_idle_rules(recipe, audits), *_left_out(plans))
     corpora = {audit.facts.root: corpus for audit, corpus in audited}
+    look_ahead(plans, corpora.__getitem__)
     if dry_run:
         plans = foreseen(plans, corpora.__getitem__, dropped_frames=recipe.dropped_frames, align=recipe.align)
         return Curation(audits=audits, plans=plans, notes=notes)

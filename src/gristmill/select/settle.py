@@ -12,6 +12,7 @@ from gristmill.errors import RecordingError, SnapshotError, VideoError
 from gristmill.kept import Fill
 from gristmill.select.align import Align, Cuttable, cuttable
 from gristmill.select.dropped_frames import DroppedFrames, Handled
+from gristmill.select.one_clock import require_one_clock
 from gristmill.select.plan import Decision, Plan
 from gristmill.select.trim import Stretch
 
@@ -67,12 +68,14 @@ def settle(
 
     Raises:
         SnapshotError: the recording changed since it was audited.
+        UsageError: its channels have clocks of their own.
     """
     settled = Settled(decision.verdict, decision.usable_for, decision.rules, (), (), _UNREAD)
     try:
         _ = episode.channels
     except RecordingError as error:
         return replace(_set_aside(settled, f"unreadable: {error}"), verdict=Verdict.DROP)
+    require_one_clock(episode)
     task = text_digest(episode.tasks)
     digests = Digests(episode_digest(episode), task, known.meta, {})
     _same(episode, "its values", known.values, digests.values)
