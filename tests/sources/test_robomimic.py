@@ -61,16 +61,16 @@ def test_values_names_roles_and_times_are_those_written(tmp_path: Path) -> None:
             np.testing.assert_array_equal(episode.times_s, np.arange(episode.frames) / 20)
             for key, channel in episode.channels.items():
                 stored = group[{"action": "actions", "next.reward": "rewards", "next.done": "dones"}.get(
-                    key, key.replace("observation.", "obs/")
+                    key, key.replace("observation.", "obs/").replace("state.", "")
                 )][()]  # fmt: skip
                 np.testing.assert_array_equal(channel.values, stored.reshape(len(stored), -1))
                 assert channel.values.dtype == stored.dtype
                 roles[key] = channel.role
     assert roles == {
-        "observation.robot0_eef_pos": "state",
-        "observation.robot0_eef_quat": "state",
-        "observation.robot0_gripper_qpos": "state",
-        "observation.robot0_joint_pos": "state",
+        "observation.state.robot0_eef_pos": "state",
+        "observation.state.robot0_eef_quat": "state",
+        "observation.state.robot0_gripper_qpos": "state",
+        "observation.state.robot0_joint_pos": "state",
         "observation.robot0_joint_vel": "other",
         "observation.object": "other",
         "states": "other",
@@ -79,9 +79,9 @@ def test_values_names_roles_and_times_are_those_written(tmp_path: Path) -> None:
         "action": "action",
     }
     channels = next(iter(corpus.episodes([0]))).channels
-    assert channels["observation.robot0_eef_pos"].names == ("x", "y", "z")
-    assert channels["observation.robot0_eef_quat"].names == ("qx", "qy", "qz", "qw")
-    assert channels["observation.robot0_joint_pos"].names == ("",) * 7
+    assert channels["observation.state.robot0_eef_pos"].names == ("x", "y", "z")
+    assert channels["observation.state.robot0_eef_quat"].names == ("qx", "qy", "qz", "qw")
+    assert channels["observation.state.robot0_joint_pos"].names == ("",) * 7
     assert channels["action"].names == (
         "delta_x", "delta_y", "delta_z", "delta_rx", "delta_ry", "delta_rz", "gripper",
     )  # fmt: skip
@@ -183,8 +183,8 @@ def test_an_isaac_lab_file(tmp_path: Path) -> None:
     for episode in corpus.episodes(range(3)):
         channels = episode.channels
         assert {k: c.role for k, c in channels.items()} == {
-            "observation.joint_pos": "state",
-            "observation.eef_quat": "state",
+            "observation.state.joint_pos": "state",
+            "observation.state.eef_quat": "state",
             "action": "action",
             "processed_actions": "other",
             "observation.datagen_info.eef_pose.franka": "other",
@@ -194,7 +194,7 @@ def test_an_isaac_lab_file(tmp_path: Path) -> None:
         pose = channels["observation.datagen_info.eef_pose.franka"].values
         np.testing.assert_array_equal(pose, content(episode.index)["obs/datagen_info/eef_pose/franka"].reshape(20, 16))
         # Isaac Lab changed its order of quaternions, so nothing is claimed of it.
-        assert channels["observation.eef_quat"].names == ("",) * 4
+        assert channels["observation.state.eef_quat"].names == ("",) * 4
         assert (channels["next.success"].values == (episode.index != 1)).all()
 
 

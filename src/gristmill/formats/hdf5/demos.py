@@ -194,7 +194,9 @@ class _Listing:
             return seen
         role = role_of(inner)
         names = names_of(inner, stored.row_shape[0], xyzw=self._scene.robosuite) if len(stored.row_shape) == 1 else ()
-        return numbers(path, _key(path), role, stored, names)
+        # LeRobot's prefix of what belongs to the state, so that an export keeps the roles.
+        prefix = "observation.state" if role == "state" else "observation"
+        return numbers(path, f"{prefix}.{_key(inner)}", role, stored, names)
 
     def _drop_single(self, demo: _Demo) -> None:
         """Datasets of one row beside an episode of many are no series."""
