@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,7 +12,7 @@ from typing import Literal
 
 import h5py
 import numpy as np
-from h5py import h5d, h5g, h5s, h5z  # pyright: ignore[reportAttributeAccessIssue] - compiled, without stubs
+from h5py import h5d, h5g, h5s, h5t, h5z  # pyright: ignore[reportAttributeAccessIssue] - compiled, without stubs
 
 from gristmill.errors import RecordingError, UnsafeCorpusError
 from gristmill.formats.hdf5 import tree
@@ -62,6 +63,9 @@ def describe(dataset: tree.Dataset, where: str) -> Stored:
     """
     try:
         shape = dataset.shape
+        if dataset.get_offset() is not None:
+            # One block within this very file, and nothing packed: most datasets are, and need no closer look.
+            return _stored(dataset, shape, (), (), written=True)
         plist = dataset.get_create_plist()
         layout = plist.get_layout()
         if plist.get_external_count():
@@ -75,6 +79,12 @@ def describe(dataset: tree.Dataset, where: str) -> Stored:
         written = layout == h5d.VIRTUAL or not prod(shape) or dataset.get_storage_size() > 0
     except DAMAGE as error:
         raise RecordingError(f"{where} has a broken header ({' '.join(str(error).split())[:200]})") from None
+    return _stored(dataset, shape, chunk, filters, written=written)
+
+
+def _stored(
+    dataset: tree.Dataset, shape: tuple[int, ...], chunk: tuple[int, ...], filters: Sequence[int], *, written: bool
+) -> Stored:
     try:
         dtype = dataset.dtype
     except DAMAGE:
@@ -97,12 +107,17 @@ def whole(group: tree.Group, path: str, dtype: str, rows: int, width: int, where
     """
     try:
         dataset = h5d.open(group, path.encode("utf-8", "surrogateescape"))
-        shape = dataset.shape
-        if not shape or shape[0] < rows or prod(shape[1:]) != width:
-            raise RecordingError(f"{where} changed while it was read; start again")
-        if shape[0] == rows and rows * width:
-            out = np.empty((rows, width), dtype)
-            dataset.read(h5s.ALL, h5s.ALL, out)
+        native, memory = _memory(dtype)
+        # A block of just this size holds just these values, whatever its shape.
+        fits = dataset.get_offset() is not None and dataset.get_storage_size() == rows * width * native.itemsize
+        if not fits:
+            shape = dataset.shape
+            if not shape or shape[0] < rows or prod(shape[1:]) != width:
+                raise RecordingError(f"{where} changed while it was read; start again")
+            fits = shape[0] == rows and rows * width > 0
+        if fits:
+            out = np.empty((rows, width), native)
+            dataset.read(h5s.ALL, h5s.ALL, out, memory)
             return out
     except DAMAGE as error:
         raise RecordingError(f"{where} cannot be read ({' '.join(str(error).split())[:200]})") from None
@@ -174,6 +189,12 @@ def _within(dataset: tree.Dataset, plist, where: str) -> None:
         inner = source.get_create_plist()
         if inner.get_layout() == h5d.VIRTUAL or inner.get_external_count():
             raise UnsafeCorpusError(f"{where} is a virtual dataset made of no plain one; copy the values into it")
+
+
+@lru_cache(maxsize=64)
+def _memory(dtype: str) -> tuple[np.dtype, h5t.TypeID]:
+    """A type as NumPy and as HDF5 has it in memory."""
+    return np.dtype(dtype), h5t.py_create(np.dtype(dtype))
 
 
 def _kind(dtype: np.dtype) -> Kind:

@@ -106,11 +106,7 @@ class GroupReader:
 
     def _group(self, header: Header) -> tree.Group:
         place: Place = header.place
-        top = self._files.root(place.file, salvage=self._salvage)
-        group = _safely(lambda: tree.find(top, place.group, place.file))
-        if not isinstance(group, tree.Group):
-            raise RecordingError(f"{header.where} is gone; the file changed while it was read, start again")
-        return group
+        return self._files.group(place.file, place.group, salvage=self._salvage)
 
     def _dataset(self, header: Header, group: tree.Group, field: Field) -> tuple[tree.Dataset, datasets.Stored, str]:
         where = f"{header.where}, {field.path}"

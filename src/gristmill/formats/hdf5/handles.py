@@ -50,6 +50,17 @@ class OpenFiles:
         except CorpusError as error:
             raise RecordingError(str(error)) from None
 
+    def group(self, name: str, path: str, *, salvage: bool = False) -> tree.Group:
+        """A group that was looked at when the corpus was opened.
+
+        Raises:
+            RecordingError: the file cannot be opened any more, or is not what it was.
+        """
+        try:
+            return tree.known(self.opened(name, salvage=salvage), path)
+        except CorpusError as error:
+            raise RecordingError(str(error)) from None
+
     def stamp(self, name: str) -> str:
         """Changes when the bytes of the file change; "" when it is missing."""
         found = self._files.stamp(name)

@@ -31,6 +31,18 @@ def root(opened: Opened) -> Group:
         raise RecordingError(f"{opened.name} has no root group ({_short(error)}); restore the file") from None
 
 
+def known(opened: Opened, path: str) -> Group:
+    """A group whose links were looked at before.
+
+    Raises:
+        RecordingError: it cannot be opened.
+    """
+    try:
+        return h5g.open(opened.file.id, path.encode("utf-8", "surrogateescape"))
+    except DAMAGE as error:
+        raise RecordingError(f"{opened.name}: {path} cannot be opened ({_short(error)}); start again") from None
+
+
 def names(group: Group, where: str) -> list[str]:
     """Names of a group's members, in HDF5's order.
 
@@ -38,9 +50,7 @@ def names(group: Group, where: str) -> list[str]:
         RecordingError: the group cannot be listed.
     """
     try:
-        count = group.get_num_objs()
-        if count > _MAX_MEMBERS:
-            raise RecordingError(f"{where} has {count:,} members, more than {_MAX_MEMBERS:,}; split the file")
+        _countable(group, where)
         return [name.decode("utf-8", "surrogateescape") for name in group]
     except DAMAGE as error:
         raise RecordingError(f"{where} cannot be listed ({_short(error)}); restore the file") from None
@@ -49,20 +59,21 @@ def names(group: Group, where: str) -> list[str]:
 def members(group: Group, where: str) -> list[tuple[str, Group | Dataset]]:
     """Names and objects of a group's members that are groups or datasets, in HDF5's order; errors as for `member`."""
     kinds: list[tuple[bytes, int]] = []
-    listed = names(group, where)
-    if not listed:
-        return []
     try:
+        if not _countable(group, where):
+            return []
         group.links.iterate(lambda name, info: kinds.append((name, info.type)), info=True)
-        plain = {name: h5o.open(group, name) for name, kind in kinds if kind == h5l.TYPE_HARD}
+        plain = [h5o.open(group, name) if kind == h5l.TYPE_HARD else None for name, kind in kinds]
     except DAMAGE as error:
         raise RecordingError(f"{where}: a member cannot be opened ({_short(error)}); restore the file") from None
-    found = [
-        (name, plain[encoded] if encoded in plain else member(group, name, where))
-        for name in listed
-        for encoded in (name.encode("utf-8", "surrogateescape"),)
-    ]
-    return [(name, child) for name, child in found if isinstance(child, _READ)]
+    found: list[tuple[str, Group | Dataset]] = []
+    for (encoded, kind), child in zip(kinds, plain, strict=True):
+        name = encoded.decode("utf-8", "surrogateescape")
+        if kind != h5l.TYPE_HARD:
+            child = member(group, name, where)
+        if isinstance(child, _READ):
+            found.append((name, child))
+    return found
 
 
 def member(group: Group, name: str, where: str, hops: list[str] | None = None) -> Group | Dataset | None:
@@ -127,6 +138,13 @@ def datasets(group: Group, where: str) -> Iterator[tuple[str, Dataset]]:
                 yield prefix + name, found
             else:
                 waiting.append((f"{prefix}{name}/", found, depth + 1))
+
+
+def _countable(group: Group, where: str) -> int:
+    count = group.get_num_objs()
+    if count > _MAX_MEMBERS:
+        raise RecordingError(f"{where} has {count:,} members, more than {_MAX_MEMBERS:,}; split the file")
+    return count
 
 
 def _short(error: Exception) -> str:
