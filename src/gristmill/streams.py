@@ -170,10 +170,11 @@ def _jumps(times_s: TimesS, offset: FloatArray, least_s: float) -> tuple[tuple[f
         stop = at
         while stop < len(change) and big[stop]:
             stop += 1
-        # Half-way through the run, the two windows lie just before and just after the jump.
-        top = at + int(np.argmax(np.abs(change[at:stop]) >= np.abs(change[at:stop]).max() * (1 - 1e-9)))
-        place = top + _BESIDE - 1 + int(np.argmax(np.abs(np.diff(offset[top + _BESIDE - 1 : top + _BESIDE + 2]))))
-        found.append((float(times_s[place + 1]), float(change[top])))
+        # The change is whole as long as both medians lie on their sides of the jump: in the middle, it is between them.
+        size = np.abs(change[at:stop])
+        whole = at + np.flatnonzero(size >= 0.9 * size.max())
+        place = round(float(whole.mean()))
+        found.append((float(times_s[place + _BESIDE]), float(change[place])))
         at = stop
     return tuple(found)
 
@@ -206,11 +207,9 @@ def signal_delay_s(early: Channel, late: Channel, pairs: list[tuple[int, int]]) 
         linear(c.values[order][:, dims].astype(np.float64), neighbours(c.times_s[order], at, SAME * step_s))
         for c, order, dims in ((early, a, [i for i, _ in pairs]), (late, b, [j for _, j in pairs]))
     )
-    curves = []
-    for i in range(len(pairs)):
-        slow, fast = two[hop:, i] - two[:-hop, i], one[hop:, i] - one[:-hop, i]
-        if np.isfinite(slow).all() and np.isfinite(fast).all():
-            curves.append(correlations(slow, fast, reach))
+    known = np.isfinite(one).all(axis=0) & np.isfinite(two).all(axis=0)
+    slow, fast = (values[hop:, known] - values[:-hop, known] for values in (two, one))
+    curves = [correlations(slow[:, i], fast[:, i], reach) for i in range(slow.shape[1])]
     if not curves:
         return None
     curve = np.mean(curves, axis=0)
