@@ -44,7 +44,7 @@ class EmptyGrasp:
         Column("closing", about="1 if numbers grow as it closes, -1 if they fall, 0 where this episode does not tell"),
         Column("whole", about="the gripper's travel by the card, in its unit"),
         Column("felt", unit="times its noise", about="what a sensor at the fingers felt for 0.1 s; null without one"),
-        Column("failed", "bool", about="the recording labels the episode as failed"),
+        Column("labelled_failed", "bool", about="the recording labels the episode as failed"),
     )
     fix: ClassVar[str] = "Look at the episode; drop it if nothing was grasped, or correct its task text."
     source: ClassVar[str] = (
@@ -74,7 +74,7 @@ class EmptyGrasp:
         if motion.frames < 3:
             return Measured(unknown="fewer than 3 samples")
         hand = max(hands, key=_share)
-        values: dict[str, Any] = {"closing": hand.closing_seen, "failed": failed(episode)}
+        values: dict[str, Any] = {"closing": hand.closing_seen, "labelled_failed": failed(episode)}
         if hand.polarity is not None:
             values["whole"] = hand.range
         if hand.feels("touch", "effort"):
@@ -135,7 +135,7 @@ class EmptyGrasp:
     def _finding(self, manifest: Manifest, row: int, way: str, said: str, **more: Any) -> Finding:
         events = manifest.events
         own = next(i for i in np.flatnonzero(events.row == row).tolist() if events.detail[i] == way)
-        by_label = manifest["failed"][row] == 1
+        by_label = manifest["labelled_failed"][row] == 1
         return finding(
             self,
             Kind.TRAIT if by_label else Kind.RISK,

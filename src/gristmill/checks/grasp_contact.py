@@ -35,7 +35,7 @@ class GraspContact:
         Column(
             "felt", unit="times its noise", about="what a sensor felt for 0.1 s during a claimed grasp", metric=True
         ),
-        Column("failed", "bool", about="the recording labels the episode as failed"),
+        Column("labelled_failed", "bool", about="the recording labels the episode as failed"),
     )
     fix: ClassVar[str] = "Look at the episode; drop it if nothing was grasped, and mend the sensor if it was."
     source: ClassVar[str] = (
@@ -65,7 +65,7 @@ class GraspContact:
         best = int(np.argmax(felt))
         hand, start, stop = found[best]
         event = Event(*clock.span_s(start, stop), felt[best], hand.label, detail="text" if told else "gripper")
-        return Measured({"felt": felt[best], "failed": failed(episode)}, (event,))
+        return Measured({"felt": felt[best], "labelled_failed": failed(episode)}, (event,))
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Claimed grasps that were not felt; one finding for the corpus where none was."""
@@ -87,7 +87,7 @@ class GraspContact:
             return
         for i in np.flatnonzero(events.strength < self.min_felt).tolist():
             row = int(events.row[i])
-            by_label = manifest["failed"][row] == 1
+            by_label = manifest["labelled_failed"][row] == 1
             claim = "The task claims a grasp" if events.detail[i] == "text" else "The gripper closes and opens"
             end = "; it is labelled as failed" if by_label else "; a policy learns to go on with an empty hand"
             yield finding(

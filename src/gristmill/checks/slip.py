@@ -35,7 +35,7 @@ class Slip:
     reads: ClassVar[Reads] = Reads(motion=True, channels=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("carried_s", unit="s", about="how long something was carried", metric=True),
-        Column("failed", "bool", about="the recording labels the episode as failed"),
+        Column("labelled_failed", "bool", about="the recording labels the episode as failed"),
     )
     fix: ClassVar[str] = "Look at the episode; drop it or cut it before the slip, unless slips are to be learned from."
     source: ClassVar[str] = (
@@ -63,13 +63,13 @@ class Slip:
                 if seconds >= self.carried_at_least_s:
                     carried += seconds
                     events += self._losses(hand, start, stop)
-        return Measured({"carried_s": carried, "failed": failed(episode)}, strongest(events))
+        return Measured({"carried_s": carried, "labelled_failed": failed(episode)}, strongest(events))
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Losses that last."""
         events = manifest.events
         for group in by_channel(events, events.strength >= self.min_lost_s):
-            by_label = manifest["failed"][group.row] == 1
+            by_label = manifest["labelled_failed"][group.row] == 1
             how = "what its fingers feel collapses" if _LOST in group.details else "it closes further by itself"
             end = "the episode is labelled as failed" if by_label else "what follows handles nothing"
             yield finding(

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gristmill.check import Check, Measured, Reads, stage_key
+from gristmill.columns import OWN
 from gristmill.episode import Episode
 from gristmill.errors import RecordingError
 from gristmill.finding import Event, Finding, Kind
@@ -91,6 +92,7 @@ class CheckContract:
         assert len(set(names)) == len(names)
         for column in self.check.columns:
             assert column.name.isidentifier(), f"a table cannot hold a column named {column.name!r}"
+            assert column.name not in OWN.names, f"every stage has a column named {column.name!r} already"
             assert column.about.strip(), f"column {column.name} says nothing about itself"
             assert column.per == "episode" or column.type != "text", "text columns hold one text an episode"
 
