@@ -55,7 +55,14 @@ class Bench:
     lengths: Sequence[int] = (60, 50, 40, 70)
 
     def corpus(
-        self, key: str = "made", *, video: bool = True, gop: int = 2, first: int = 0, **more: Any
+        self,
+        key: str = "made",
+        *,
+        video: bool = True,
+        gop: int = 2,
+        codec: str = "libsvtav1",
+        first: int = 0,
+        **more: Any,
     ) -> ArrayCorpus:
         """A corpus of clean episodes at 10 Hz, numbered from `first`, its videos one file an episode."""
         root = self.folder / key
@@ -65,7 +72,8 @@ class Bench:
             cameras = {}
             if video:
                 path = root / f"{i}.mp4"
-                encode(path, [pictures(n, i)], RATE_HZ, gop=gop)
+                preset = 12 if codec == "libsvtav1" else None
+                encode(path, [pictures(n, i)], RATE_HZ, gop=gop, codec=codec, preset=preset)
                 cameras[TOP] = self.camera(path, n)
             made = {"cameras": cameras, "rate_hz": RATE_HZ, "corpus": key, "frames": n, "dims": 3}
             episodes.append(reaching(first + i, **(made | {k: v for k, v in more.items() if k != "facts"})))

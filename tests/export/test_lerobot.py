@@ -9,6 +9,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import av
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -87,6 +88,53 @@ def test_what_cannot_be_cut_is_encoded_anew(bench, read, decoded, tmp_path) -> N
     new, old = written.frames(TOP, 0), decoded(episodes[0].cameras[TOP].path)[21:]
     assert new.shape == old.shape
     assert np.abs(new.astype(int) - old).mean() < 4
+    assert result.notes == (f"{TOP}: 39 of 199 frames were encoded anew, in av1",)
+
+
+@pytest.mark.parametrize(("codec", "name"), [("libx264", "h264"), ("libx265", "hevc"), ("libsvtav1", "av1")])
+def test_frames_are_encoded_in_their_files_codec_and_nothing_is_seen_of_it(
+    bench, read, decoded, tmp_path, codec, name
+) -> None:
+    corpus = bench.corpus(gop=1000, codec=codec)
+    declared = {"dtype": "video", "shape": [480, 640, 3], "names": None, "info": {"video.codec": "vp9", "lab": "x"}}
+    corpus.facts.features[TOP] = declared  # which is a lie
+    snapshot = bench.freeze([_head(0, 2.2)])
+    result = _export(bench, snapshot, tmp_path / "out")
+    assert (result.copied_frames, result.encoded_frames) == (160, 39)
+    assert result.notes == (f"{TOP}: 39 of 199 frames were encoded anew, in {name}",)
+    for path in (tmp_path / "out" / "videos").rglob("*.mp4"):
+        with av.open(str(path)) as container:
+            assert container.streams.video[0].codec_context.name.replace("libdav1d", "av1") == name
+    feature = _info(tmp_path / "out")["features"][TOP]
+    assert (feature["info"]["video.codec"], feature["info"]["lab"]) == (name, "x")
+    assert feature["shape"] == [feature["info"]["video.height"], feature["info"]["video.width"], 3] == [32, 48, 3]
+    path, first = read(tmp_path / "out").video(TOP, 0)
+    with av.open(str(path)) as container:
+        keys = [p.is_keyframe for p in container.demux(video=0) if p.size][first : first + 39]
+    assert sum(keys) >= 19  # every second one, so that any frame is near one
+    old = decoded(next(iter(corpus.episodes([0]))).cameras[TOP].path)[21:].astype(float)
+    error = ((read(tmp_path / "out").frames(TOP, 0) - old) ** 2).mean(axis=(1, 2, 3))
+    assert 10 * np.log10(255**2 / error.max()) > 40  # dB, of the worst picture
+
+
+def test_a_camera_of_several_codecs_is_told(bench, decoded, tmp_path) -> None:
+    path = next(iter(bench.corpus().episodes([1]))).cameras[TOP].path
+    encode(path, [decoded(path)], 10.0, codec="libx264", preset=None)
+    result = _export(bench, bench.freeze(), tmp_path / "out")
+    assert result.notes == (
+        f"{TOP} holds av1 (170 frames), h264 (50 frames); info.json names the first, loaders look into each file",
+    )
+    assert _info(tmp_path / "out")["features"][TOP]["info"]["video.codec"] == "av1"
+
+
+def test_a_task_that_is_no_text_is_written_as_one(bench, read, tmp_path) -> None:
+    bench.corpus(video=False, tasks=("lift \ud800 it",), facts={"tasks": {0: "lift \ud800 it"}})
+    result = _export(bench, bench.freeze(), tmp_path / "out")
+    tasks = pq.read_table(tmp_path / "out/meta/tasks.parquet")["task"].to_pylist()
+    assert tasks == ["lift \ufffd it"]
+    assert read(tmp_path / "out").episodes[0]["tasks"] == ["lift \ufffd it"]
+    (note,) = result.notes
+    assert "could not be read; they were written as U+FFFD" in note
 
 
 def test_a_pause_gives_two_episodes(bench, read, tmp_path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import av
 import numpy as np
 import pandas as pd
 import pytest
@@ -77,8 +78,17 @@ def test_gr1_keeps_its_modality_and_task_numbers(real_data, exported, read, tmp_
     assert (result.copied_frames, result.encoded_frames) == (416 + 412 + 328, 470 - 19)
     assert result.notes == (
         "observation.images.egoview was not exported: declared, but the corpus holds no video of it",
+        "observation.images.ego_view: 451 of 1607 frames were encoded anew, in h264",
     )
     written = read(tmp_path / "out")
+    camera = "observation.images.ego_view"
+    paths = (tmp_path / "out/videos").rglob("*.mp4")
+    for path in paths:
+        with av.open(str(path)) as container:
+            assert container.streams.video[0].codec_context.name == "h264"
+    assert (
+        json.loads((tmp_path / "out/meta/info.json").read_text())["features"][camera]["info"]["video.codec"] == "h264"
+    )
     modality = (real_data / "gr1_sim_picknplace/meta/modality.json").read_bytes()
     assert (tmp_path / "out/meta/modality.json").read_bytes() == modality
     tasks = pd.read_parquet(tmp_path / "out/meta/tasks.parquet")

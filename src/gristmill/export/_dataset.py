@@ -13,12 +13,14 @@ import pyarrow as pa
 
 from gristmill.episode import Episode
 from gristmill.errors import RecordingError
+from gristmill.export._encoding import encoding_like
 from gristmill.export._sources import Recording, Recordings
 from gristmill.export._tasks import TaskTable
 from gristmill.formats.lerobot.features import DEFAULT_FEATURES
 from gristmill.formats.lerobot.image_statistics import of_camera, usable
 from gristmill.formats.lerobot.mark import MARK, write_mark
 from gristmill.formats.lerobot.write import DatasetWriter, PacketRange, Pictures, VideoPart
+from gristmill.formats.lerobot.write_meta import utf8
 from gristmill.kept import Kept
 from gristmill.schema_groups import features_of
 from gristmill.types import Rgb
@@ -59,6 +61,7 @@ class GroupExport:
         self.copied_frames = 0
         self.encoded_frames = 0
         self.notes: list[str] = []
+        self._said: dict[str, None] = {}  # task texts
         self._stored: list[str] = []  # features that travel as they are stored
         self._spans = spans
         self._recordings = recordings
@@ -82,6 +85,7 @@ class GroupExport:
                         progress(1)
             if writer is not None:  # a group has at least one span
                 writer.close(splits=self._splits())
+                self._tell(writer)
         finally:
             if writer is not None:
                 writer.abort()
@@ -140,6 +144,7 @@ class GroupExport:
             else:
                 columns[key] = stored[key].take(pa.array(rows))
         tasks, task_of_frame = self._tasks.of_frames(episode, rows)
+        self._said |= dict.fromkeys(tasks)
         writer.add_episode(
             columns,
             tasks,
@@ -165,13 +170,29 @@ class GroupExport:
         camera, rows = episode.cameras[key], span.rows
         if key in span.reencode or not isinstance(camera, VideoCamera) or camera.path is None:
             self.encoded_frames += len(rows)
-            return Pictures(chunks=_pictures(camera.rgb, rows.tolist()), frames=len(rows))
+            like = camera.index if isinstance(camera, VideoCamera) and camera.path is not None else None
+            encoding = encoding_like(like.codec, like.pix_fmt) if like else encoding_like()
+            return Pictures(chunks=_pictures(camera.rgb, rows.tolist()), frames=len(rows), encoding=encoding)
         self.copied_frames += len(rows)
         first, _ = camera.file_range(span.start, span.stop)
         whole = (span.start, span.stop) == (0, episode.frames)
         stats = usable(episode.declared_stats.get(key)) if whole else None
         return PacketRange(
             path=camera.path, start_frame=first, frames=len(rows), stats=stats or of_camera(camera, rows.tolist())
+        )
+
+    def _tell(self, writer: DatasetWriter) -> None:
+        """Note what became of frames and texts on the way."""
+        for key, video in writer.videos.items():
+            frames = sum(video.codecs.values())
+            for codec, anew in video.encoded.items():
+                self.notes.append(f"{key}: {anew} of {frames} frames were encoded anew, in {codec}")
+            if len(video.codecs) > 1:
+                mix = ", ".join(f"{codec} ({n} frames)" for codec, n in video.codecs.most_common())
+                self.notes.append(f"{key} holds {mix}; info.json names the first, loaders look into each file")
+        self.notes.extend(
+            f"the task {text[:80]!r} holds characters that could not be read; they were written as U+FFFD"
+            for text in dict.fromkeys(utf8(t) for t in self._said if "\ufffd" in utf8(t))
         )
 
     def _splits(self) -> dict[str, str]:

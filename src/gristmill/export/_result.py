@@ -18,7 +18,7 @@ class ExportedDataset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportResult:
-    """The outcome of an export. `notes` says what could not go along, one sentence each."""
+    """The outcome of an export. `notes` says what could not go along as it was, one sentence each."""
 
     out: Path
     datasets: tuple[ExportedDataset, ...]

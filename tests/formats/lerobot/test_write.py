@@ -25,6 +25,7 @@ FEATURES = {
     "next.done": {"dtype": "bool", "shape": [1], "names": None},
     "note": {"dtype": "string", "shape": [1], "names": None},
 }
+HWC = ["height", "width", "channels"]
 VIDEO = {TOP: {"dtype": "video", "shape": [32, 48, 3], "names": ["height", "width", "channels"]}}
 
 
@@ -376,3 +377,75 @@ def test_language_columns_pass_through(tmp_path) -> None:
         root = writer.close()
     assert _rows(root)["language_events"].to_pylist() == nested.to_pylist()
     assert "language_events" not in json.loads((root / "meta" / "stats.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("declared", "shape", "names"),
+    [
+        (
+            {"info": {"video.codec": "h264", "video.height": 480, "lab": 1}},
+            [32, 48, 3],
+            ["height", "width", "channels"],
+        ),
+        ({"info": "x"}, [32, 48, 3], HWC),
+        ({"info": ["x"], "shape": [480, 640, 3]}, [32, 48, 3], HWC),
+        ({"info": None, "shape": [64], "names": None}, [32, 48, 3], HWC),
+        (
+            {"shape": [3, 480, 640], "names": ["channels", "height", "width"]},
+            [3, 32, 48],
+            ["channels", "height", "width"],
+        ),
+        ({"shape": [3, 32, 48], "names": None}, [3, 32, 48], None),
+    ],
+)
+def test_what_is_said_of_a_video_is_what_it_is(tmp_path, declared, shape, names) -> None:
+    features = {"action": {"dtype": "float32", "shape": [1]}, TOP: VIDEO[TOP] | declared}
+    with DatasetWriter(tmp_path / "out", fps=30, features=features, robot_type=None) as writer:
+        columns = {"action": np.zeros((4, 1), np.float32)}
+        writer.add_episode(columns, ["lift"], {TOP: Pictures(chunks=[_pictures(4, 0)], frames=4)})
+        writer.close()
+    found = json.loads((tmp_path / "out/meta/info.json").read_text())["features"][TOP]
+    assert (found["shape"], found["names"]) == (shape, names)
+    assert (found["info"]["video.height"], found["info"]["video.width"]) == (32, 48)
+    assert found["info"]["video.codec"] == "av1"
+    assert found["info"].get("lab") == (1 if isinstance(declared.get("info"), dict) else None)
+
+
+def test_halves_of_characters_are_replaced(tmp_path) -> None:
+    with DatasetWriter(
+        tmp_path / "out",
+        fps=30,
+        features={"action": {"dtype": "float32", "shape": [1]}},
+        robot_type=None,
+        tasks=["\ud800"],
+    ) as writer:
+        columns = {"action": np.zeros((4, 1), np.float32)}
+        writer.add_episode(columns, ["a\udc00b", "\U0001f600"], extra={"gristmill/corpus": "c\udcff"})
+        writer.close()
+    assert pq.read_table(tmp_path / "out/meta/tasks.parquet")["task"].to_pylist() == [
+        "\ufffd",
+        "a\ufffdb",
+        "\U0001f600",
+    ]
+    (row,) = _episodes(tmp_path / "out")
+    assert row["tasks"] == ["a\ufffdb", "\U0001f600"]
+    assert row["gristmill/corpus"] == "c\ufffd"
+
+
+def test_what_somebody_else_put_there_is_not_deleted(tmp_path) -> None:
+    def write(overwrite: bool) -> None:
+        features = {"action": {"dtype": "float32", "shape": [1]}}
+        with DatasetWriter(tmp_path / "out", fps=30, features=features, robot_type=None, overwrite=overwrite) as writer:
+            writer.add_episode({"action": np.zeros((4, 1), np.float32)}, ["lift"])
+            writer.close()
+
+    write(overwrite=False)
+    write(overwrite=True)
+    (tmp_path / "out" / "meta" / "mine.txt").write_text("x")
+    with pytest.raises(UsageError, match=r"did not write \(meta/mine\.txt\)"):
+        write(overwrite=True)
+    mark = tmp_path / "out" / "meta" / "gristmill.json"
+    mark.write_text("{}")
+    with pytest.raises(UsageError, match="does not say which files"):
+        write(overwrite=True)
+    assert (tmp_path / "out" / "meta" / "mine.txt").read_text() == "x"

@@ -56,6 +56,27 @@ def complete(features: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, A
     return done | {key: dict(feature) for key, feature in DEFAULT_FEATURES.items()}
 
 
+def describe_video(feature: dict[str, Any], found: Mapping[str, Any]) -> None:
+    """Let a camera's declaration say what its videos are; whatever else it says stays.
+
+    Args:
+        feature: the declaration, which is changed.
+        found: properties of the videos, as in `info`; empty where there are none.
+    """
+    declared = feature.get("info")
+    details = {k: v for k, v in declared.items() if isinstance(k, str)} if isinstance(declared, Mapping) else {}
+    feature["info"] = {"video.is_depth_map": False} | details | dict(found)
+    if not found:
+        return
+    size, shape, names = [found["video.height"], found["video.width"]], feature["shape"], feature.get("names")
+    if len(shape) == 3 and size in (shape[:2], shape[1:]):
+        return
+    if len(shape) != 3 or not isinstance(names, list) or len(names) != 3:
+        names = ["height", "width", "channels"]
+    channels_first = str(names[0]).startswith("c")
+    feature |= {"shape": [3, *size] if channels_first else [*size, 3], "names": names}
+
+
 def in_parquet(features: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """The features that are columns of the parquet files: all but videos."""
     return {key: f for key, f in features.items() if f["dtype"] != "video"}

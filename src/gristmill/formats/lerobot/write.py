@@ -21,7 +21,7 @@ from gristmill.formats.lerobot import features as ft
 from gristmill.formats.lerobot.image_statistics import CameraStatistics, of_images, sampled
 from gristmill.formats.lerobot.mark import MARK, is_ours, may_replace, write_mark
 from gristmill.formats.lerobot.write_check import check_written
-from gristmill.formats.lerobot.write_meta import EpisodeWriter, write_json, write_stats, write_tasks
+from gristmill.formats.lerobot.write_meta import EpisodeWriter, utf8, write_json, write_stats, write_tasks
 from gristmill.formats.lerobot.write_rows import FILES_A_CHUNK, RowWriter
 from gristmill.formats.lerobot.write_videos import PacketRange, Pictures, VideoPart, VideoWriter
 from gristmill.staging import Staged
@@ -86,7 +86,7 @@ class DatasetWriter:
         self._origin = dict(origin or {})
         self._data_mb, self._video_mb = data_files_size_in_mb, video_files_size_in_mb
         self._tasks: dict[str, int] = {}
-        for task in tasks:
+        for task in map(utf8, tasks):
             self._tasks.setdefault(task, len(self._tasks))
         self._frames = 0
         self._staged = Staged(root, replaces=may_replace if overwrite else None)
@@ -104,6 +104,11 @@ class DatasetWriter:
             for key, f in self.features.items()
             if f["dtype"] == "video"
         }
+
+    @property
+    def videos(self) -> Mapping[str, VideoWriter]:
+        """What is known of each camera's frames so far: `codecs`, and which of them were `encoded`."""
+        return self._videos
 
     @property
     def episodes(self) -> int:
@@ -134,6 +139,7 @@ class DatasetWriter:
             VideoError: a video cannot be read, or cut at this frame.
         """
         videos = videos or {}
+        tasks = [utf8(task) for task in tasks]
         index = self._episodes.count
         frames = self._length(index, columns, videos)
         numbers = self._default_columns(index, frames, tasks, task_of_frame)
@@ -180,8 +186,7 @@ class DatasetWriter:
         self._rows.close()
         for key, writer in self._videos.items():
             writer.close()
-            feature = self.features[key]
-            feature["info"] = writer.declared() | (feature.get("info") or {})
+            ft.describe_video(self.features[key], writer.declared())
         self._episodes.finish(folder / "meta" / "episodes", self._data_mb * _MB)
         write_tasks(folder / "meta" / "tasks.parquet", list(self._tasks))
         stats = self._in_shape(self._numbers.finish())

@@ -53,6 +53,15 @@ def write_tasks(path: Path, tasks: Sequence[str]) -> None:
     pq.write_table(table.replace_schema_metadata({"pandas": json.dumps(note)}), path)
 
 
+def utf8(text: str) -> str:
+    """The text with U+FFFD for halves of surrogate pairs, which UTF-8 cannot hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
 class EpisodeWriter:
     """`meta/episodes`: one row an episode, collected in scratch files until it is known which columns are whole.
 
@@ -71,6 +80,7 @@ class EpisodeWriter:
 
     def add(self, row: Mapping[str, Any], stats: Described) -> None:
         """Add one episode: plain values by column, statistics by feature."""
+        row = {key: utf8(value) if isinstance(value, str) else value for key, value in row.items()}
         for key, value in row.items():
             if key not in self._types and value is not None:
                 self._types[key] = pa.int64() if isinstance(value, int) else pa.infer_type([value])

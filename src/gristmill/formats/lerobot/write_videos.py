@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,10 +44,14 @@ class PacketRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pictures:
-    """Frames to encode: chunks (n, h, w, 3) of uint8, `frames` in all. Statistics are taken on the way."""
+    """Frames to encode: chunks (n, h, w, 3) of uint8, `frames` in all. Statistics are taken on the way.
+
+    `encoding` are options of `gristmill.video.encode.encode`, by default those of the dataset.
+    """
 
     chunks: Iterable[Rgb]
     frames: int
+    encoding: Mapping[str, Any] | None = None
 
 
 VideoPart: TypeAlias = PacketRange | Pictures
@@ -112,7 +117,10 @@ class VideoWriter:
         self._open: dict[Hashable, _Open] = {}
         self._files = 0
         self._encoded = 0
-        self._like: FileIndex | None = None
+        self._kinds: Counter[tuple] = Counter()  # frames by signature
+        self._examples: dict[tuple, FileIndex] = {}
+        self.codecs: Counter[str] = Counter()  # frames in each codec
+        self.encoded: Counter[str] = Counter()  # those of them that were encoded here
 
     def add(self, part: VideoPart) -> Written:
         """Add one episode's frames.
@@ -121,15 +129,20 @@ class VideoWriter:
             UsageError: another number of pictures than announced.
             VideoError: the source is unreadable or does not begin with a keyframe.
         """
+        made_here = isinstance(part, Pictures)
         if isinstance(part, Pictures):
             part = self._encode(part)
         index = index_file(part.path)
-        self._like = self._like or index
         stop = part.start_frame + part.frames
         if not 0 <= part.start_frame < stop <= len(index):
             raise VideoError(f"{part.path}: has no frames {part.start_frame} to {stop}; it holds {len(index)}")
         size = int(index.sizes[index.order[part.start_frame : stop]].sum())
         like = index.signature
+        self._kinds[like] += part.frames
+        self._examples.setdefault(like, index)
+        self.codecs[index.codec] += part.frames
+        if made_here:
+            self.encoded[index.codec] += part.frames
         target = self._open.get(like)
         if target is not None and target.size + size > self._max_bytes:
             self._write(self._open.pop(like))
@@ -144,16 +157,15 @@ class VideoWriter:
         return Written(target.place, start / self._rate_hz, target.frames / self._rate_hz, part.stats)
 
     def declared(self) -> dict[str, Any]:
-        """What `info` says of the camera by default: the properties of its first part."""
-        like = self._like
-        if like is None:
+        """What `info` has to say of the camera: the properties that most of its frames have."""
+        if not self._kinds:
             return {}
+        like = self._examples[self._kinds.most_common(1)[0][0]]
         return {
             "video.height": like.height,
             "video.width": like.width,
             "video.codec": like.codec,
             "video.pix_fmt": like.pix_fmt,
-            "video.is_depth_map": False,
             "video.fps": int(self._rate_hz) if float(self._rate_hz).is_integer() else self._rate_hz,
             "video.channels": 3,
             "has_audio": False,
@@ -182,7 +194,7 @@ class VideoWriter:
         path = self._scratch / f"{self._folder.name}-{self._encoded}.mp4"
         self._encoded += 1
         histogram = PixelHistogram()
-        encode(path, _seen(part.chunks, histogram.add), self._rate_hz, **self._encoding)
+        encode(path, _seen(part.chunks, histogram.add), self._rate_hz, **(part.encoding or self._encoding))
         if histogram.frames != part.frames:
             raise UsageError(f"{self._folder.name}: {histogram.frames} pictures came, {part.frames} were announced")
         return PacketRange(path=path, start_frame=0, frames=part.frames, stats=histogram)
