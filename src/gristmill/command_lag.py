@@ -1,0 +1,127 @@
+"""By how much the state follows its commands: shared by the checks that ask for it.
+
+Source: cross-correlation with parabolic peak interpolation (Knapp and Carter, "The generalized correlation method for
+estimation of time delay", IEEE Transactions on Acoustics, Speech, and Signal Processing, 1976).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gristmill.motion import Motion
+from gristmill.runs import runs_of, widened
+from gristmill.types import FloatArray, Mask
+
+_LATE = 1.5  # periods from which on an interval is a gap
+_DIFFERENCE_S = 0.1  # velocities are taken over this time, so that sensor noise does not drown them
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommandLag:
+    """The delay at which velocities of the state agree best with those of its commands.
+
+    Attributes:
+        lag_s: that delay.
+        match: correlation there, -1 to 1.
+    """
+
+    lag_s: float
+    match: float
+    _motion: Motion
+    _state: FloatArray
+    _known: Mask | None
+    _bounds: tuple[int, int]
+
+    def of_rates(self) -> tuple[float, float]:
+        """Delay and correlation with the commands read as velocities."""
+        motion, rows = self._motion, self._motion.layout.arm_pairs.action
+        rates = (motion.values[rows] / motion.scale[rows, None])[:, : self._state.shape[1]]
+        lag, match = _delay(self._state, rates - rates.mean(axis=1)[:, None], self._known, *self._bounds)
+        return lag * motion.clock.period_s, match
+
+
+def lag_of(motion: Motion, min_delay_s: float, max_delay_s: float) -> CommandLag | str:
+    """The lag of an episode between two delays, or why it cannot be told."""
+    pairs = motion.layout.arm_pairs
+    if not pairs.count:
+        return "no dimension of the action commands one of the state by name"
+    hop = motion.clock.frames(_DIFFERENCE_S)
+    first = min(0, round(min_delay_s / motion.clock.period_s))
+    last = round(max_delay_s / motion.clock.period_s)
+    if motion.frames - hop < 2 * (last - first) or last <= first:
+        return f"shorter than {2 * (max_delay_s - min_delay_s) + _DIFFERENCE_S:g} s"
+    state, command = _velocity(motion, pairs.state, hop), _velocity(motion, pairs.action, hop)
+    known = None
+    if not motion.clock.regular or np.count_nonzero(motion.repeats) >= 2 * hop:
+        known = ~_disturbed(motion, 2 * hop, hop)
+    lag, match = _delay(state, command, known, first, last)
+    return CommandLag(lag * motion.clock.period_s, match, motion, state, known, (first, last))
+
+
+def _disturbed(motion: Motion, shortest: int, hop: int) -> Mask:
+    """Velocities that touch a gap in time, a frozen stretch or the jump out of it: they say nothing of the lag."""
+    steps = motion.clock.intervals_s > _LATE * motion.clock.period_s
+    for start, stop in runs_of(motion.repeats, shortest):
+        steps[start : stop + 1] = True
+    return widened(steps, hop - 1, 0)[: motion.frames - hop]
+
+
+def _velocity(motion: Motion, rows: np.ndarray | slice, hop: int) -> FloatArray:
+    values = motion.values[rows]
+    return (values[:, hop:] - values[:, :-hop]) / motion.scale[rows, None]
+
+
+def _delay(state: FloatArray, command: FloatArray, known: Mask | None, first: int, last: int) -> tuple[float, float]:
+    """Delay in samples within [first, last] at which `state` follows `command` best, and the correlation there.
+
+    Args:
+        state: (p, k) velocities.
+        command: (p, k) velocities.
+        known: (k,) where both can be trusted; None everywhere.
+        first: smallest delay, at most 0.
+        last: largest delay.
+    """
+    lags = last - first
+    count, frames = state.shape
+    # Rows are laid end to end, so that one correlation serves all joints. The zeros between them are as wide
+    # as any delay, so no row meets its neighbour.
+    both = np.zeros((2, count, frames + lags), state.dtype)
+    both[0, :, -first : frames - first] = state
+    both[1, :, :frames] = command
+    if known is not None:
+        both[0, :, -first : frames - first] *= known
+        both[1, :, :frames] *= known
+    padded, shifted = both.reshape(2, -1)
+    shifted = shifted[: padded.size - lags]
+    # What the energies are of depends on the delay only where something is unknown.
+    energy = float(np.vdot(padded, padded)) * float(np.vdot(shifted, shifted))
+    if not energy > 0:
+        return np.nan, np.nan
+    scores = np.correlate(padded, shifted, "valid") / np.sqrt(energy)
+    if known is not None:
+        scores *= _masked(padded, shifted, known, count, first, lags)
+    best = int(scores.argmax())
+    if not 0 < best < lags:
+        return np.nan, np.nan  # the largest correlation lies elsewhere: no delay within bounds
+    before, peak, after = (float(score) for score in scores[best - 1 : best + 2])
+    bend = before - 2 * peak + after
+    return first + best + (0.5 * (before - after) / bend if bend < 0 else 0.0), peak
+
+
+def _masked(state: FloatArray, command: FloatArray, known: Mask, count: int, first: int, lags: int) -> FloatArray:
+    """Factor (lags + 1,) that makes up for pairs which a mask takes away at each delay.
+
+    Masked normalized cross-correlation (Padfield, IEEE Trans. Image Processing 2012): at each delay both
+    energies are taken over the pairs that are known on both sides.
+    """
+    frames = len(known)
+    masks = np.zeros((2, count, frames + lags), state.dtype)
+    masks[0, :, -first : frames - first] = known
+    masks[1, :, :frames] = known
+    of_state, of_command = masks.reshape(2, -1)
+    of_command = of_command[: len(command)]
+    there = np.correlate(np.square(state), of_command, "valid") * np.correlate(of_state, np.square(command), "valid")
+    whole = float(np.vdot(state, state)) * float(np.vdot(command, command))
+    return np.sqrt(whole / np.maximum(there, 0.01 * whole))

@@ -1,0 +1,45 @@
+"""Quaternions in another order than the card's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gristmill.checks.quaternion_order import QuaternionOrder
+from gristmill.finding import Kind
+from gristmill.synth.convention_errors import STATE, STATE_POSE, without
+from gristmill.testing import judge
+
+from .sampled_arm import CARD, COUNT, ConventionContract, recorded, spoiled
+
+
+class TestQuaternionOrder(ConventionContract):
+    check = QuaternionOrder()
+    error = "quaternion_order"
+
+
+def test_the_message_names_both_orders():
+    found = judge(QuaternionOrder(), spoiled("quaternion_order"))
+    assert {f.row for f in found} == set(range(COUNT)) and found[0].kind is Kind.DEFECT
+    assert "read as xyzw, as the card gristmill_arm says" in found[0].message and "it is wxyz" in found[0].message
+
+
+def test_unknown_without_joints_or_without_a_claim():
+    check = QuaternionOrder()
+    blind = spoiled("quaternion_order", lambda e: without(e, (STATE,)))
+    assert judge(check, blind) == [] and check.measure(blind[0]).unknown
+    vague = [replace(e, embodiment=replace(CARD, quaternion_order="unknown")) for e in recorded()]
+    assert judge(check, vague) == [] and check.measure(vague[0]).unknown
+
+
+def test_noise_of_a_tracker_accuses_nobody():
+    rng = np.random.default_rng(0)
+
+    def shaken(episode):
+        channel = episode.channels[STATE_POSE]
+        values = channel.values + rng.normal(0, 0.005, channel.values.shape).astype(np.float32)
+        channels = dict(episode.channels) | {STATE_POSE: replace(channel, values=values)}
+        return replace(episode, load_channels=lambda: channels)
+
+    assert judge(QuaternionOrder(), [shaken(e) for e in recorded()]) == []
