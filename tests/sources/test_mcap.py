@@ -171,6 +171,12 @@ def test_a_topic_map_says_what_counts(tmp_path: Path) -> None:
     assert corpus.table.tasks == [("by hand",)]
 
 
+def test_an_array_gets_the_names_that_the_user_gives(tmp_path: Path) -> None:
+    topics = {"/joint_states": {"role": "state"}, "/arm/command": {"role": "action", "names": list(NAMES)}}
+    action = only(opened(log(tmp_path, made.arm_log(1, frames=20)), topics=topics)).channels["action"]
+    assert action.names == NAMES and np.array_equal(action.values, made.reach(20, 2))
+
+
 @pytest.mark.parametrize(
     ("topics", "what"),
     [

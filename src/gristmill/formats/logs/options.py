@@ -17,7 +17,8 @@ class TopicRule:
     role: TopicRole
     key: str = ""  # "observation.state.arm"; by default made from the role and the topic's name
     field: str = ""  # the part of the message that counts, "position" or "pose.orientation"; by default all numbers
-    names: tuple[str, ...] = ()  # the dimensions to keep, in this order; by default all, as first met
+    # The dimensions to keep, in this order; by default all, as first met. As many new names name an array's numbers.
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

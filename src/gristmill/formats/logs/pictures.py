@@ -16,14 +16,15 @@ from gristmill.formats.logs.stream import Format
 from gristmill.formats.logs.trees import unpacked_base64
 from gristmill.types import Rgb
 
-# Encoding -> channels, and which of them are red, green and blue; None for grey.
-_PIXELS: dict[str, tuple[int, tuple[int, int, int] | None]] = {
-    "rgb8": (3, (0, 1, 2)),
-    "8uc3": (3, (2, 1, 0)),  # OpenCV's order
-    "bgr8": (3, (2, 1, 0)),
-    "rgba8": (4, (0, 1, 2)),
-    "bgra8": (4, (2, 1, 0)),
-    "8uc4": (4, (2, 1, 0)),
+# Encoding -> channels, and where among them red, green and blue stand; None for grey. Slices, since they copy nothing.
+_RGB, _BGR = slice(0, 3), slice(2, None, -1)
+_PIXELS: dict[str, tuple[int, slice | None]] = {
+    "rgb8": (3, _RGB),
+    "8uc3": (3, _BGR),  # OpenCV's order
+    "bgr8": (3, _BGR),
+    "rgba8": (4, _RGB),
+    "bgra8": (4, _BGR),
+    "8uc4": (4, _BGR),
     "mono8": (1, None),
     "8uc1": (1, None),
 }

@@ -110,6 +110,7 @@ def _channels(name: str, rule: TopicRule, seen: Sequence[View]) -> list[ChannelP
 
 
 def _channel(name: str, rule: TopicRule, seen: Sequence[View], field: str, key: str) -> ChannelPlan:
+    joints = seen[0].sort == "joints"
     path = f"options.topics.{name}"
     labels = labels_of(seen, field)
     if not labels and field:
@@ -123,6 +124,9 @@ def _channel(name: str, rule: TopicRule, seen: Sequence[View], field: str, key: 
     names = shown(labels, field)
     if rule.names:
         lacking = [n for n in rule.names if n not in names and n not in labels]
+        if len(lacking) == len(rule.names) == len(names) and not joints:
+            # Numbers that the message leaves nameless are called what the user calls them.
+            names, lacking = rule.names, []
         if lacking:
             raise RecipeError(f"{path}.names: no dimension is called {lacking[0]!r}; known: {', '.join(names[:12])}")
         chosen = [names.index(n) if n in names else labels.index(n) for n in rule.names]

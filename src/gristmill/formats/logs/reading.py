@@ -214,10 +214,15 @@ class _Frames:
 
     def arrays(self, start: int, stop: int) -> np.ndarray:
         with _Named(self.where, VideoError):
-            images = [pixels(*decoded()).copy() for _, decoded in self.messages(start, stop)]
-            if any(image.shape != images[0].shape for image in images):
-                raise MessageError(f"the frame size changes between frames {start} and {stop}; cut the episode there")
-            return np.stack(images)
+            frames = np.empty((0, 0, 0), np.uint8)
+            for at, (_, decoded) in enumerate(self.messages(start, stop)):
+                image = pixels(*decoded())
+                if not at:
+                    frames = np.empty((stop - start, *image.shape), np.uint8)
+                if image.shape != frames.shape[1:]:
+                    raise MessageError(f"the frame size changes at frame {start + at}; cut the episode there")
+                frames[at] = image
+            return frames
 
 
 def _camera(plan: CameraPlan, info: CameraInfo, frames: _Frames, count: int, times_s: TimesS, where: str) -> Camera:
