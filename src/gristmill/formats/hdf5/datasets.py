@@ -12,7 +12,7 @@ from typing import Literal
 
 import h5py
 import numpy as np
-from h5py import h5d, h5g, h5s, h5t, h5z  # pyright: ignore[reportAttributeAccessIssue] - compiled, without stubs
+from h5py import h5d, h5g, h5p, h5s, h5t, h5z  # pyright: ignore[reportAttributeAccessIssue] - compiled, without stubs
 
 from gristmill.errors import RecordingError, UnsafeCorpusError
 from gristmill.formats.hdf5 import tree
@@ -23,6 +23,9 @@ MAX_ROWS = 10_000_000
 MAX_BYTES = 1 << 30  # of one episode's values in one dataset
 MAX_FRAME_BYTES = 256 << 20
 _MAX_CHUNK_BYTES = 1 << 30
+
+_CACHE_BYTES = 64 << 20
+_CHUNK_SLOTS = 12289  # a prime, larger than the number of chunks kept
 
 Kind = Literal["numbers", "encoded", "other"]
 
@@ -148,6 +151,19 @@ def values(dataset: tree.Dataset, stored: Stored, where: str, rows: tuple[int, i
         except DAMAGE as error:
             raise RecordingError(f"{where} cannot be read ({' '.join(str(error).split())[:200]})") from None
     return out
+
+
+def kept(group: tree.Group, path: str, stored: Stored, dataset: tree.Dataset) -> tree.Dataset:
+    """A dataset that was looked at, opened so that what is unpacked together is unpacked once.
+
+    HDF5 keeps unpacked chunks while their dataset is open, but by default too few for pictures.
+    """
+    if stored.chunk_rows <= 1:
+        return dataset
+    access = h5p.create(h5p.DATASET_ACCESS)
+    # Chunks that were read to their end go first.
+    access.set_chunk_cache(_CHUNK_SLOTS, min(max(2 * stored.chunk_rows * stored.row_bytes, 1 << 20), _CACHE_BYTES), 1.0)
+    return h5d.open(group, path.encode("utf-8", "surrogateescape"), access)
 
 
 def payloads(dataset: tree.Dataset, stored: Stored, where: str, rows: tuple[int, int]) -> list[bytes]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +18,6 @@ from gristmill.formats.recorded import Header
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-T = TypeVar("T")
 
 # Pixels that are read at once: enough for whole chunks of a packed dataset, little beside the rest of a process.
 _BLOCK_BYTES = 16 << 20
@@ -52,6 +50,7 @@ class GroupReader:
         self._rate_hz = rate_hz
         self._swapped = swapped
         self._salvage = salvage
+        self._last: tuple[Any, tree.Dataset, datasets.Stored] | None = None  # of a camera: what it is, opened
 
     def channels(self, header: Header) -> Mapping[str, Channel]:
         """All channels of an episode, each read in one go.
@@ -62,7 +61,7 @@ class GroupReader:
         place: Place = header.place
         if place.broken:
             raise RecordingError(place.broken)
-        group = self._group(header)
+        group = self._files.group(place.file, place.group, salvage=self._salvage)
         times_s = np.arange(place.frames) / self._rate_hz
         found: dict[str, Channel] = {}
         for field in place.fields:
@@ -104,25 +103,27 @@ class GroupReader:
         """
         raise RecordingError(f"{header.where}: there is no column {keys[0]}")
 
-    def _group(self, header: Header) -> tree.Group:
+    def _dataset(self, header: Header, field: Field) -> tuple[tree.Dataset, datasets.Stored, str]:
+        """A camera's dataset, which stays open from one block of frames to the next, and its chunks with it."""
         place: Place = header.place
-        return self._files.group(place.file, place.group, salvage=self._salvage)
-
-    def _dataset(self, header: Header, group: tree.Group, field: Field) -> tuple[tree.Dataset, datasets.Stored, str]:
         where = f"{header.where}, {field.path}"
-        found = _safely(lambda: tree.find(group, field.path, header.where))
-        if not isinstance(found, tree.Dataset):
-            raise RecordingError(f"{where} is gone; the file changed while it was read, start again")
-        stored = _safely(lambda: datasets.describe(found, where))
-        if stored.why or stored.rows < header.place.frames:
-            raise RecordingError(f"{where} {stored.why or 'changed while it was read, start again'}")
-        return found, stored, where
+        group = self._files.group(place.file, place.group, salvage=self._salvage)
+        key = (self._files.opened(place.file), place.group, field.path)
+        if self._last is None or self._last[0] != key:
+            found = tree.find(group, field.path, header.where)
+            if found is None or not isinstance(found, tree.Dataset):
+                raise RecordingError(f"{where} is gone; the file changed while it was read, start again")
+            stored = datasets.describe(found, where)
+            if stored.why or stored.rows < place.frames:
+                raise RecordingError(f"{where} {stored.why or 'changed while it was read, start again'}")
+            self._last = (key, datasets.kept(group, field.path, stored, found), stored)
+        return self._last[1], self._last[2], where
 
     def _pixels(self, header: Header, field: Field, start: int, stop: int) -> np.ndarray:
         try:
-            dataset, stored, where = self._dataset(header, self._group(header), field)
+            dataset, stored, where = self._dataset(header, field)
             frames = datasets.values(dataset, stored, where, (start, stop))
-        except RecordingError as error:
+        except (RecordingError, UnsafeCorpusError) as error:
             raise VideoError(str(error)) from None
         if field.layout == "planar":
             frames = frames.transpose(0, 2, 3, 1)
@@ -132,20 +133,12 @@ class GroupReader:
 
     def _images(self, header: Header, field: Field, start: int, stop: int) -> Iterator[bytes | None]:
         try:
-            dataset, stored, where = self._dataset(header, self._group(header), field)
+            dataset, stored, where = self._dataset(header, field)
             step = max(1, _BLOCK_BYTES // max(1, stored.row_bytes)) if stored.kind == "numbers" else 64
             for at in range(start, stop, step):
                 yield from datasets.payloads(dataset, stored, where, (at, min(at + step, stop)))
-        except RecordingError as error:
+        except (RecordingError, UnsafeCorpusError) as error:
             raise VideoError(str(error)) from None
-
-
-def _safely(look: Callable[[], T]) -> T:
-    """What was safe when the corpus was opened may have been exchanged since: then only this episode is lost."""
-    try:
-        return look()
-    except UnsafeCorpusError as error:
-        raise RecordingError(str(error)) from None
 
 
 def missing_camera(header: Header, key: str, rate_hz: float, why: str) -> Camera:
