@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import struct
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -137,6 +139,21 @@ def test_what_is_no_model_is_told_in_one_line(tmp_path, text, said):
         RobotModel(read_model(written(tmp_path, text)))
     assert "robot.urdf" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_too_much_is_not_read(tmp_path):
+    with pytest.raises(UsageError, match=r"zero: no file"):
+        read_model(Path("/dev/zero"))
+    with pytest.raises(UsageError, match=r"no file"):
+        read_model(tmp_path)
+    (tmp_path / "body.stl").touch()
+    os.truncate(tmp_path / "body.stl", 600 << 20)  # a sparse file
+    with pytest.raises(UsageError, match=r"robot\.urdf: its meshes are larger than 512 MB"):
+        read_model(written(tmp_path, URDF.format(mesh="body.stl")))
+    path = written(tmp_path, "<robot/>", "large.urdf")
+    os.truncate(path, 33 << 20)
+    with pytest.raises(UsageError, match=r"large\.urdf: larger than 32 MB"):
+        read_model(path)
 
 
 def test_no_such_file(tmp_path):

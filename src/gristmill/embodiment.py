@@ -211,9 +211,11 @@ def card_digest(card: Embodiment) -> str:
     no_claims = ("title", "notes", "sources", "urdf", "mjcf", "model_roots")
     claims = {f.name: getattr(card, f.name) for f in fields(card) if f.name not in no_claims}
     if card.model:
-        from gristmill.model_files import model_digest
+        from gristmill.model_files import can_compile, model_digest
 
         claims["model"] = model_digest(Path(card.model), [Path(root) for root in card.model_roots])
+        if not can_compile():  # then it claims nothing yet; measurements are owed again once it can be used
+            claims["model"] += " unused"
     return hashlib.blake2b(repr(sorted(claims.items())).encode(), digest_size=16).hexdigest()
 
 

@@ -12,6 +12,7 @@ import struct
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 from xml.parsers import expat
@@ -82,6 +83,11 @@ def model_digest(path: Path, roots: Sequence[Path] = ()) -> str:
         return str(error)
 
 
+def can_compile() -> bool:
+    """Whether what makes use of a model, MuJoCo, is installed."""
+    return find_spec("mujoco") is not None
+
+
 class _Folders:
     """Where a model may read, and what its references mean."""
 
@@ -149,14 +155,14 @@ class _Meshes:
             if not path.is_file():
                 self.missing.append(f"{owner}: {reference}, no such file")
                 return None
+            self._size += path.stat().st_size
+            if self._size > _LARGEST_MESHES:
+                raise UsageError(f"{self.folders.path}: its meshes are larger than {_LARGEST_MESHES >> 20} MB together")
             data = path.read_bytes()
             trouble = _trouble(path.suffix.lower(), data)
             if trouble:
                 self.missing.append(f"{owner}: {reference}, {trouble}")
                 return None
-            self._size += len(data)
-            if self._size > _LARGEST_MESHES:
-                raise UsageError(f"{self.folders.path}: its meshes are larger than {_LARGEST_MESHES >> 20} MB together")
             self._names[path] = name = f"mesh{len(self.assets)}{path.suffix.lower()}"
             self.assets[name] = data
         return self._names[path]
@@ -304,6 +310,8 @@ def _files(path: Path, kind: Kind, robot: ET.Element, meshes: _Meshes) -> ModelF
 def _parsed(path: Path) -> ET.Element:
     """The file's root element; no document type, no entity, no endless nesting."""
     try:
+        if path.exists() and not path.is_file():  # a device or a pipe might never end
+            raise UsageError(f"{path}: no file; correct the card's urdf or mjcf")
         if path.stat().st_size > _LARGEST_TEXT:
             raise UsageError(f"{path}: larger than {_LARGEST_TEXT >> 20} MB, which no robot's description is")
         text = path.read_bytes()

@@ -92,3 +92,20 @@ def test_names_that_the_model_does_not_know(card_file):
     with pytest.raises(UsageError, match="'hand'"):
         chain_of_arm(model, card, no_tip)
     assert model_of(Embodiment(key="n", title="none")) is None
+
+
+def test_without_mujoco_it_is_unknown_and_owed_again_later(card_file, monkeypatch):
+    from gristmill import model_files
+    from gristmill.checks.self_collision import SelfCollision
+    from gristmill.checks.singularity import Singularity
+    from gristmill.testing import make_episode
+
+    card = load_card(card_file)
+    usable = card_digest(card)
+    monkeypatch.setattr(model_files, "find_spec", lambda name: None)
+    episode = make_episode(state=np.zeros((30, 2)), names=["shoulder", "q2"], embodiment=card)
+    for check in (Singularity(), SelfCollision()):
+        unknown = check.measure(episode).unknown
+        assert unknown is not None
+        assert "pip install 'gristmill[kinematics]'" in unknown
+    assert card_digest(card) != usable

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.util import find_spec
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from gristmill.kinematics.chains import Chain, chains_of
 from gristmill.kinematics.model import RobotModel
 from gristmill.kinematics.of_card import chain_of_arm, joint_number, model_of, model_positions
 from gristmill.layout import Layout
+from gristmill.model_files import can_compile
 from gristmill.motion import Motion
 from gristmill.types import FloatArray, IntArray
 
@@ -46,16 +46,11 @@ class RecordedJoints:
 
 
 def recorded_joints(layout: Layout) -> RecordedJoints | str:
-    """The joints of the card's model among a layout's rows, or why there are none.
-
-    Raises:
-        UsageError: the card names a model, and MuJoCo is not installed.
-    """
+    """The joints of the card's model among a layout's rows, or why there are none."""
     if layout.card.model is None:
         return "the robot's card names no model (urdf or mjcf)"
-    if find_spec("mujoco") is None:
-        # Not told as unknown: a check that could not be asked for this reason stays owed.
-        raise UsageError("the card names a model of the robot, which needs pip install 'gristmill[kinematics]'")
+    if not can_compile():
+        return "the card names a model of the robot, which needs pip install 'gristmill[kinematics]'"
     return _recorded(layout)
 
 
