@@ -149,12 +149,15 @@ class RecordedCorpus:
         """All episodes, from their headers."""
         common = repr((self.format, self.rate_hz, self.robot_type, sorted(self.facts.features.items())))
         metas = [f"{common}|{h.length}|{h.tasks!r}|{h.rate_hz}|{h.meta}" for h in self.headers]
+        # What a user states of a recording changes what is read of the same bytes.
+        terms = _digest(repr((self.rate_hz, [(s.key, s.role, s.width, s.names, s.dtype) for s in self.channels])))[:16]
+        stamps = [h.stamp and f"{h.stamp}|{terms}|{h.rate_hz or ''}" for h in self.headers]
         return EpisodeTable(
             index=np.array([h.index for h in self.headers], np.int64),
             length=np.array([h.length for h in self.headers], np.int64),
             tasks=[h.tasks for h in self.headers],
-            values_stamp=[h.stamp for h in self.headers],
-            camera_stamps={key: [h.stamp and f"{h.stamp}:{key}" for h in self.headers] for key in self.cameras},
+            values_stamp=stamps,
+            camera_stamps={key: [stamp and f"{stamp}:{key}" for stamp in stamps] for key in self.cameras},
             meta_digest=[_digest(text) for text in metas],
         )
 

@@ -207,7 +207,7 @@ def _header(shard: Shard, record: framing.Record, index: int, seen: _Seen, task:
     return Header(
         index=index,
         length=seen.steps,
-        stamp=f"{shard.stamp.size}:{shard.stamp.mtime_ns}:{shard.stamp.identity}:{record.offset}:{record.size}",
+        stamp=f"{shard.name}:{shard.stamp.size}:{shard.stamp.mtime_ns}:{shard.stamp.identity}:{record.offset}",
         where=where,
         tasks=seen.tasks or ((task,) if task else ()),
         meta=f"{shard.split};{seen.about}",

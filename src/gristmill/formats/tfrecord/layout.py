@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from gristmill.episode import CameraInfo, Role
 from gristmill.errors import CorpusError
+from gristmill.formats.lerobot.declaration import BOOKKEEPING
 from gristmill.formats.recorded import ChannelSpec
 from gristmill.formats.tfrecord.declared import STEPS, Entry
 
@@ -75,6 +76,9 @@ def layout_of(
         else:
             role = stated.get(entry.key) or _role(name)
             key = _channel(name, role)
+            if key in found.numbers:
+                found.unread[name] = f"another entry is already read as {key}"
+                continue
             found.numbers[key] = entry, ChannelSpec(key=key, role=role, width=entry.width, dtype=_stored(entry))
     return found
 
@@ -101,7 +105,7 @@ def _channel(name: str, role: Role) -> str:
         return f"observation.state.{name.removeprefix('observation.')}"
     if role == "action" and name != "action" and not name.startswith("action."):
         return f"action.{name}"
-    return name
+    return f"observation.{name}" if name in BOOKKEEPING else name
 
 
 def _stored(entry: Entry) -> str:
