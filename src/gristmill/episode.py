@@ -61,6 +61,7 @@ class CameraInfo:
     rate_hz: float | None
     codec: str | None = None
     is_depth: bool = False
+    own_clock: bool = False  # pictures came when they came; else there is one for each row, frame k at k / rate
 
 
 class Camera(Protocol):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Literal
 
@@ -19,7 +19,7 @@ from gristmill.interpolation import Neighbours, neighbours, ordered
 from gristmill.types import FloatArray, IntArray, TimesS
 
 if TYPE_CHECKING:
-    from gristmill.episode import Camera, Episode
+    from gristmill.episode import Camera, CameraInfo, Episode
 
 VERSION = 1  # raise it when resampled values change
 
@@ -229,6 +229,11 @@ def camera_times_s(camera: Camera) -> TimesS:
     """
     times_s = getattr(camera, "times_s", None)
     return camera.packets().times_s if times_s is None else times_s
+
+
+def at_rate(camera: CameraInfo, rate_hz: float) -> CameraInfo:
+    """What a camera is on a timeline of this rate: one frame a row, and no video file of its own."""
+    return replace(camera, rate_hz=rate_hz, codec=None, own_clock=False)
 
 
 def camera_method(rule: Resample, key: str) -> Method:

@@ -31,7 +31,16 @@ STATE, ACTION = "observation.state", "action"
 NAMES = tuple(f"joint_{i}" for i in range(4))
 RATE_HZ = 30.0
 RULE = Resample(rate_hz=RATE_HZ)
-ASKED = {"action_is_next_state", "length", "non_finite", "rate", "resampled", "timestamps", "tracking_offset"}
+ASKED = {
+    "action_is_next_state",
+    "camera_frames",
+    "length",
+    "non_finite",
+    "rate",
+    "resampled",
+    "timestamps",
+    "tracking_offset",
+}
 SOME_CHECKS = "".join(f"[checks.{name}]\nenabled = false\n" for name in plugins.names("checks") if name not in ASKED)
 
 
@@ -64,6 +73,7 @@ class Log:
     def camera(self, header: Header, key: str) -> ArrayCamera:
         camera = ArrayCamera(footage(header.index, 60, key), key=key, rate_hz=10)
         camera.times_s = np.arange(60) / 10  # type: ignore[attr-defined]
+        camera.info = replace(camera.info, own_clock=True)
         return camera
 
     def texts(self, header: Header, keys: Sequence[str]) -> pa.Table:
@@ -75,7 +85,7 @@ class Log:
 def logs(root: Path, *, episodes: int = 5, key: str = "logs", **how) -> RecordedCorpus:
     root.mkdir(exist_ok=True)
     reader = Log(**how)
-    info = ArrayCamera(np.zeros((1, 48, 64)), key=FRONT, rate_hz=10).info
+    info = replace(ArrayCamera(np.zeros((1, 48, 64)), key=FRONT, rate_hz=10).info, own_clock=True)
     return RecordedCorpus(
         key=key,
         root=root,
@@ -392,6 +402,13 @@ def test_without_resample_a_training_set_is_refused_and_the_audit_says_what_it_c
             "recipe, so that all streams share a timeline"
         )
     assert not (tmp_path / "out").exists()
+    filmed = opened("", film=True)
+    unasked = {n.check: n.reason for n in filmed.audit(jobs=1).not_checked}
+    assert unasked["camera_frames"].startswith(f"{FRONT}: pictures have a clock of their own; [resample]")
+    with pytest.raises(
+        UsageError, match=r"logs: pictures of observation\.images\.front have a clock of their own; add"
+    ):
+        filmed.curate(dry_run=True, jobs=1)
 
 
 def test_a_resampled_corpus_is_exported_with_what_is_said_of_its_values(opened, tmp_path: Path) -> None:

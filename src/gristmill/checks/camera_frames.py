@@ -17,6 +17,7 @@ from gristmill.grouping import Group, strongest
 from gristmill.manifest import Manifest, finding
 from gristmill.video.packets import Packets
 
+_OWN = "pictures have a clock of their own; [resample] in the recipe brings them to one timeline"
 _END, _GAP, _UNREADABLE = "end", "gap", "unreadable"
 
 
@@ -49,8 +50,11 @@ class CameraFrames:
         surplus: dict[str, float] = {}
         pace: dict[str, float] = {}
         events: list[Event] = []
-        unknown = []
+        unknown, own = [], []
         for key, camera in episode.cameras.items():
+            if camera.info.own_clock:
+                own.append(key)
+                continue
             try:
                 packets = camera.packets()
             except MissingVideoError:
@@ -71,7 +75,7 @@ class CameraFrames:
         return Measured(
             {name: per_camera(episode, cells) for name, cells in values.items()},
             strongest(events),
-            f"no video file of {', '.join(unknown)}" if unknown else None,
+            f"no video file of {', '.join(unknown)}" if unknown else f"{', '.join(own)}: {_OWN}" if own else None,
         )
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ from gristmill.finding import Issue
 from gristmill.progress import Progress
 from gristmill.resample import Featurized, Resample, as_episode, featurize
 from gristmill.store.featurized import FOLDER, FeaturizedEpisodes, Head
+from gristmill.timeline import at_rate
 from gristmill.types import IntArray
 
 # Reading a log and resampling it, in CPU-seconds a frame: some ten channels at 100 Hz.
@@ -271,7 +272,7 @@ def _at_rate(facts: CorpusFacts, rate_hz: float) -> CorpusFacts:
         format=f"{facts.format}, resampled",
         rate_hz=rate_hz,
         features={key: _undated(feature) for key, feature in facts.features.items()},
-        cameras={key: replace(camera, rate_hz=rate_hz, codec=None) for key, camera in facts.cameras.items()},
+        cameras={key: at_rate(camera, rate_hz) for key, camera in facts.cameras.items()},
         declared_stats={},
     )
 

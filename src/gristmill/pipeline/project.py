@@ -272,6 +272,7 @@ class Project:
             if isinstance(corpus, Resampled):
                 corpus = self._corpora[corpus.facts.key] = corpus.prepared(rows, jobs=jobs, progress=progress)
                 reopen = corpus.reopening()
+            store.corpora.note_featurized(corpus.facts.key, corpus.name if isinstance(corpus, Resampled) else "")
             done = measuring.run_measures(
                 store,
                 corpus,
@@ -312,8 +313,6 @@ class Project:
         if store.writable:
             store.corpus_key(root)  # only what could be opened is remembered
             store.corpora.note_terms(key, card=entry.card, options=entry.options)
-            corpus = self._corpora[key]
-            store.corpora.note_featurized(key, corpus.name if isinstance(corpus, Resampled) else "")
         return self._corpora[key]
 
     @contextmanager

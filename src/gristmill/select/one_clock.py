@@ -13,6 +13,8 @@ from gristmill.errors import RecordingError, UsageError
 from gristmill.select.plan import Plan
 from gristmill.streams import own_clock
 
+_REMEDY = "add [resample] with rate_hz to the recipe, so that all streams share a timeline"
+
 
 def require_one_clock(episode: Episode) -> None:
     """Raise when an episode's channels cannot be paired row by row.
@@ -23,10 +25,7 @@ def require_one_clock(episode: Episode) -> None:
     """
     why = own_clock(episode)
     if why:
-        raise UsageError(
-            f"episode {episode.id}: {why}; add [resample] with rate_hz to the recipe, so that all streams share a "
-            "timeline"
-        )
+        raise UsageError(f"episode {episode.id}: {why}; {_REMEDY}")
 
 
 def look_ahead(plans: Sequence[Plan], open_corpus: Callable[[str], Corpus]) -> None:
@@ -41,7 +40,11 @@ def look_ahead(plans: Sequence[Plan], open_corpus: Callable[[str], Corpus]) -> N
     """
     for plan in plans:
         for at in plan.kept[:1]:
+            corpus = open_corpus(plan.root)
+            own = [key for key, camera in corpus.facts.cameras.items() if camera.own_clock]
+            if own:
+                raise UsageError(f"{plan.corpus}: pictures of {own[0]} have a clock of their own; {_REMEDY}")
             try:
-                require_one_clock(next(iter(open_corpus(plan.root).episodes([int(plan.rows[at])]))))
+                require_one_clock(next(iter(corpus.episodes([int(plan.rows[at])]))))
             except RecordingError:
                 continue  # settling says what ails it, and drops it

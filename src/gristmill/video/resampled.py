@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from gristmill.digest import packets_digest
 from gristmill.episode import Camera, CameraInfo
 from gristmill.errors import VideoError
 from gristmill.lazy import lazy
-from gristmill.timeline import Resample, Timeline, camera_rows, camera_times_s
+from gristmill.timeline import Resample, Timeline, at_rate, camera_rows, camera_times_s
 from gristmill.types import IntArray, Luma, Rgb
 from gristmill.video.packets import Packets
 
@@ -30,7 +29,7 @@ class ResampledCamera:
 
     def __init__(self, source: Camera, timeline: Timeline, rule: Resample) -> None:
         self.source = source
-        self.info: CameraInfo = replace(source.info, rate_hz=timeline.rate_hz, codec=None)
+        self.info: CameraInfo = at_rate(source.info, timeline.rate_hz)
         self.frames = timeline.frames
         self.timeline = timeline
         self._rule = rule

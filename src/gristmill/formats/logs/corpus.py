@@ -226,7 +226,7 @@ def _camera_info(looked: Looked, reader: LogReader, plan: CameraPlan) -> CameraI
         break
     codec = picture.codec if picture.sort == "video" else None
     rate_hz = _meant(rate_hz) if rate_hz else None
-    return CameraInfo(key=plan.key, height=height, width=width, rate_hz=rate_hz, codec=codec)
+    return CameraInfo(key=plan.key, height=height, width=width, rate_hz=rate_hz, codec=codec, own_clock=True)
 
 
 def _size(log: Log, plan: CameraPlan, entries: Entries) -> tuple[int, int] | None:
