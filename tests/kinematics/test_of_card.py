@@ -8,7 +8,7 @@ from planar_arms import planar_urdf
 
 from gristmill.embodiment import Arm, Embodiment, Joint, card_digest, load_card, to_toml
 from gristmill.errors import UsageError
-from gristmill.kinematics import chain_of_arm, model_of, model_positions
+from gristmill.kinematics import chain_of_arm, forward_of, model_of, model_positions, position_and_quaternion
 from gristmill.kinematics.of_card import joint_number
 
 CARD = """key = "planar"
@@ -109,3 +109,31 @@ def test_without_mujoco_it_is_unknown_and_owed_again_later(card_file, monkeypatc
         assert unknown is not None
         assert "pip install 'gristmill[kinematics]'" in unknown
     assert card_digest(card) != usable
+
+
+def test_harmonized_joints_get_poses_from_the_model(card_file):
+    import gristmill
+    from gristmill.testing import make_episode
+
+    card = load_card(card_file)
+    state = np.stack([np.linspace(0, 90, 40), np.linspace(0.1, -0.4, 40)], axis=1)  # degrees, and rad with a sign
+    episode = make_episode(state=state, names=["shoulder", "q2"], embodiment=card)
+    made = gristmill.harmonize(episode, kinematics=forward_of(card))
+    found = made.state["arm.position_m"]
+    first, both = np.radians(state[:, 0]), np.radians(state[:, 0]) - (state[:, 1] - 0.1)
+    expected = np.stack([0.5 * np.cos(first) + 0.3 * np.cos(both), 0.5 * np.sin(first) + 0.3 * np.sin(both), 0 * first])
+    assert found.mask.all()
+    assert found.values == pytest.approx(expected.T, abs=1e-12)
+
+
+def test_position_and_quaternion():
+    poses = np.repeat(np.eye(4)[None], 3, axis=0)
+    turn = np.radians([170, 179, 190])
+    poses[:, 0, 0] = poses[:, 1, 1] = np.cos(turn)
+    poses[:, 1, 0], poses[:, 0, 1] = np.sin(turn), -np.sin(turn)
+    poses[:, :3, 3] = [1, 2, 3]
+    found = position_and_quaternion(poses)
+    assert found[:, :3] == pytest.approx(np.tile([1.0, 2, 3], (3, 1)))
+    # Half the angle, and no flip of sign where the scalar part goes through zero.
+    expected = np.stack([0 * turn, 0 * turn, np.sin(turn / 2), np.cos(turn / 2)], axis=1)
+    assert found[:, 3:] == pytest.approx(expected)

@@ -8,6 +8,15 @@ from __future__ import annotations
 
 from gristmill.kinematics.chains import Chain, chains_of
 from gristmill.kinematics.model import RobotModel
-from gristmill.kinematics.of_card import chain_of_arm, model_of, model_positions
+from gristmill.kinematics.of_card import chain_of_arm, forward_of, model_of, model_positions, position_and_quaternion
 
-__all__ = ["Chain", "RobotModel", "chain_of_arm", "chains_of", "model_of", "model_positions"]
+__all__ = [
+    "Chain",
+    "RobotModel",
+    "chain_of_arm",
+    "chains_of",
+    "forward_of",
+    "model_of",
+    "model_positions",
+    "position_and_quaternion",
+]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
+from gristmill import rotations
 from gristmill.embodiment import Arm, Embodiment, Joint, plain_name
 from gristmill.errors import UsageError
 from gristmill.kinematics.chains import Chain, tip_of
 from gristmill.kinematics.model import RobotModel
 from gristmill.model_files import read_model
 from gristmill.types import FloatArray
+
+Forward = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
 def model_of(card: Embodiment) -> RobotModel | None:
@@ -47,6 +50,36 @@ def model_positions(values: FloatArray, joints: Sequence[Joint]) -> FloatArray |
     if None in scales or None in zeros:
         return None
     return (np.asarray(values, np.float64) - np.array(zeros, np.float64)) * np.array(scales, np.float64)
+
+
+def forward_of(card: Embodiment) -> dict[str, Forward]:
+    """Forward kinematics of each arm of the card that names joints, by the arm's name: what `harmonize` takes.
+
+    Each takes (t, j) positions of the arm's joints in radians or metres of the model, and gives its tip's positions
+    (t, 3) in metres and rotations (t, 3, 3) in the arm's base frame. Empty if the card names no model.
+
+    Raises:
+        UsageError: the model cannot be used, or an arm does not fit it.
+        UnsafeCorpusError: the model's file reaches outside of its folders.
+    """
+    model = model_of(card)
+    if model is None:
+        return {}
+    return {arm.name: _forward(model, chain_of_arm(model, card, arm)) for arm in card.arms if arm.joints}
+
+
+def _forward(model: RobotModel, chain: Chain) -> Forward:
+    def tip(positions: FloatArray) -> tuple[FloatArray, FloatArray]:
+        poses = model.poses(model.configurations(positions, chain.joints), chain.tip, chain.base)
+        return poses[:, :3, 3], poses[:, :3, :3]
+
+    return tip
+
+
+def position_and_quaternion(poses: FloatArray) -> FloatArray:
+    """(k, 7) position in metres and quaternion xyzw of (k, 4, 4) poses, neighbours with signs that do not flip."""
+    quaternions = rotations.continuous(rotations.quaternion_of_matrix(poses[:, :3, :3]))
+    return np.concatenate([poses[:, :3, 3], quaternions], axis=1)
 
 
 def chain_of_arm(model: RobotModel, card: Embodiment, arm: Arm) -> Chain:
