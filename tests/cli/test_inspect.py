@@ -40,3 +40,18 @@ def test_what_is_no_recording_is_named(content: bytes, told: str, tmp_path: Path
     err = capfd.readouterr().err.strip()
     assert told in err
     assert len(err.splitlines()) == 1
+
+
+def test_a_log_is_told_with_what_its_topics_would_become(real_data: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["inspect", str(real_data / "kuka_lwr" / "test.bag")]) == 0
+    out = capfd.readouterr().out
+    assert "/joint_states (sensor_msgs/JointState, ros1): 4101 messages, 100 Hz" in out
+    assert '"/joint_states" = { role = "state", key = "observation.state" }' in out
+    assert "1 episode, 4101 frames at 100 Hz" in out
+
+
+def test_what_a_format_leaves_unsaid_is_asked_for(real_data: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["inspect", str(real_data / "bridge_rlds")]) == 0
+    assert "--option rate_hz=" in capfd.readouterr().out
+    assert run(["inspect", str(real_data / "bridge_rlds"), "--option", "rate_hz=5"]) == 0
+    assert "25 episodes, 250 frames at 5 Hz" in capfd.readouterr().out

@@ -47,13 +47,10 @@ def show(found: Inspection) -> None:
     if found.needs:
         out.print(visible(f"needs: {found.needs}"), style="yellow")
     else:
-        card = f"{found.card}, inferred" if found.card_inferred else found.card
+        card = "none that ships; inferred" if found.card_inferred else found.card
         robot = found.robot_type or "unnamed"
-        out.print(
-            visible(
-                f"{found.episodes} episodes, {found.frames} frames at {found.rate_hz:g} Hz; robot {robot}, card {card}"
-            )
-        )
+        episodes = "1 episode" if found.episodes == 1 else f"{found.episodes} episodes"
+        out.print(visible(f"{episodes}, {found.frames} frames at {found.rate_hz:g} Hz; robot {robot}, card {card}"))
     if found.channels:
         rows = [(c["key"], c["role"], c["width"], ", ".join(map(str, c["names"]))) for c in found.channels]
         out.print(_display.table(["channel", "role", ("width", "right"), "names"], rows))

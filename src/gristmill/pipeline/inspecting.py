@@ -107,7 +107,8 @@ def _options(source: Any) -> dict[str, str]:
     cls = getattr(source, "Options", None)
     if cls is None or not is_dataclass(cls):
         return {}
-    return {f.name: f"{f.type}, default {f.default!r}" for f in fields(cls)}
+    defaults = {f.name: getattr(cls(), f.name) for f in fields(cls)}
+    return {f.name: f"{f.type}" + (f", default {defaults[f.name]!r}" if defaults[f.name] else "") for f in fields(cls)}
 
 
 def _of(corpus: Any, path: str, source: str, options: Mapping[str, str], proposal: Any = None) -> Inspection:
