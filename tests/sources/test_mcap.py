@@ -134,6 +134,21 @@ def test_messages_of_many_types(tmp_path: Path) -> None:
     assert channels["observation.battery"].values.dtype == np.float32
 
 
+def test_a_trajectory_commands_its_first_point_joint_by_joint(tmp_path: Path) -> None:
+    kind, point = "trajectory_msgs/msg/JointTrajectory", "trajectory_msgs/msg/JointTrajectoryPoint"
+    rows = [(["a", "b"], [1.0, 2.0]), (["b", "a"], [3.0, 4.0])]
+    sent = [
+        Sent(
+            "/arm/joint_trajectory",
+            START_NS + i,
+            made.new(kind, joint_names=n, points=[made.new(point, positions=np.array(p))] * 2),
+        )
+        for i, (n, p) in enumerate(rows)
+    ]
+    action = only(opened(log(tmp_path, sent))).channels["action"]
+    assert (action.names, action.values.tolist()) == (("a", "b"), [[1, 2], [4, 3]])
+
+
 def test_each_topic_keeps_its_own_clock(tmp_path: Path) -> None:
     sent = [Sent("/joint_states", START_NS + i * 10_000_000, made.joints(0, "a", [i])) for i in range(100)]
     sent += [Sent("/cmd", START_NS + 3_000_000 + i * 33_000_000, made.floats([i])) for i in range(30)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import made_logs as made
 import numpy as np
 import pytest
 from made_logs import START_NS, Sent, picture
+from mcap.writer import Writer
 
 from gristmill.episode import Episode
 from gristmill.errors import VideoError
@@ -68,6 +71,24 @@ def test_compressed_pictures(tmp_path: Path, codec: str) -> None:
     assert error.max() == 0 if codec == "png" else error.mean() < 4
     sizes = [len(m.data) for m in messages]
     assert camera.packets().sizes.tolist() == sizes
+
+
+def test_pictures_in_json(tmp_path: Path) -> None:
+    truth = [picture(i) for i in range(3)]
+    path = tmp_path / "log.mcap"
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start()
+        schema = writer.register_schema("foxglove.CompressedImage", "jsonschema", b"{}")
+        channel = writer.register_channel("/cam", "json", schema)
+        for i, pixels in enumerate(truth):
+            data = base64.b64encode(made.encoded(pixels, "png")).decode()
+            body = {"timestamp": {"sec": 7, "nsec": 5 * i}, "frame_id": "c", "data": data, "format": "png"}
+            writer.add_message(channel, START_NS + i, json.dumps(body).encode(), START_NS + i)
+        writer.finish()
+    camera = only(path, clock="header", rate_hz=30.0).cameras["observation.images.cam"]
+    assert np.array_equal(camera.rgb(range(3)), truth)
+    assert np.array_equal(camera.packets().times_s, [0.0, 5e-9, 1e-8])
 
 
 def test_depth_is_named_and_left_out(tmp_path: Path) -> None:

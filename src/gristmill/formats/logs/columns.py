@@ -53,6 +53,13 @@ def places(group: Group, field: str) -> tuple[Place, ...]:
     """
     if is_joints(group) and (field in JOINT_FIELDS or not field):
         return _joints(group, field or JOINT_FIELDS[0])
+    if field in group.numbers and joint_names(group):
+        # A trajectory names its joints, too, once for all of its points.
+        return _joints(group, field) or _numbers(group, field)
+    return _numbers(group, field)
+
+
+def _numbers(group: Group, field: str) -> tuple[Place, ...]:
     found: list[Place] = []
     for path in group.numbers:
         array = group.numbers[path]

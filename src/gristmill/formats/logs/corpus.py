@@ -104,7 +104,8 @@ def open_logs(
         rates = [h.rate_hz for h in headers if h.rate_hz]
         rate_hz = options.rate_hz or _meant(float(np.median(rates)) if rates else _USUAL_HZ)
         for camera in plan.cameras:
-            cameras[camera.key] = _camera_info(looked, reader, camera)
+            declared = _camera_info(looked, reader, camera)
+            cameras[camera.key] = replace(declared, own_clock=not _in_step(headers, reader, plan, camera, options))
     except RecordingError as error:
         raise CorpusError(str(error)) from None
     if not headers:
@@ -226,7 +227,29 @@ def _camera_info(looked: Looked, reader: LogReader, plan: CameraPlan) -> CameraI
         break
     codec = picture.codec if picture.sort == "video" else None
     rate_hz = _meant(rate_hz) if rate_hz else None
-    return CameraInfo(key=plan.key, height=height, width=width, rate_hz=rate_hz, codec=codec, own_clock=True)
+    return CameraInfo(key=plan.key, height=height, width=width, rate_hz=rate_hz, codec=codec)
+
+
+def _in_step(headers: Sequence[Header], reader: LogReader, plan: Plan, camera: CameraPlan, options: LogOptions) -> bool:
+    """Whether the camera gave one picture for each row of every episode, each within half a period of its row.
+
+    Only times of the recorder's clock are known without reading the messages.
+    """
+    if options.clock != "log":
+        return False
+    for header in headers:
+        place: EpisodePlace = header.place
+        log = reader.log(place.log)
+        counting = counting_topic(plan, log)
+        if counting not in log.topics or camera.topic not in log.topics:
+            continue  # the loss of a topic is told elsewhere
+        rows, pictures = (log.entries(t).between(*place.window).times_ns for t in (counting, camera.topic))
+        if len(rows) != len(pictures):
+            return False
+        period_ns = 1e9 / (_rate(rows) or _USUAL_HZ)
+        if len(rows) and np.abs(rows - pictures).max() >= period_ns / 2:
+            return False
+    return True
 
 
 def _size(log: Log, plan: CameraPlan, entries: Entries) -> tuple[int, int] | None:

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from gristmill.formats.logs.columns import JOINT_FIELDS, MAX_WIDTH, is_joints, places
+from gristmill.formats.logs.columns import JOINT_FIELDS, MAX_WIDTH, is_joints, joint_names, places
 from gristmill.formats.logs.decoding import UndecodableError, decoder_for, stamps_ns
 from gristmill.formats.logs.pictures import Picture, picture_of
 from gristmill.formats.logs.ros_bytes import Group, MessageError
@@ -20,6 +20,7 @@ Sort = Literal["joints", "numbers", "text", "picture", "nothing", "unreadable"]
 
 _FIRST = 8  # messages from the start of each topic
 _MOMENTS = 8  # and around these moments of the log
+_NAMED_ARRAYS = 8  # arrays of one message that are taken joint by joint
 _NEIGHBOURS = 4  # so many each: two publishers of one topic take turns
 PICTURES = re.compile(r"(Image|RawImage|CompressedImage|CompressedVideo|FFMPEGPacket)$")
 
@@ -126,7 +127,8 @@ class _Collected:
         if self._picture is not None:
             return _view(topic, "picture", picture=self._picture, **offsets)
         joints = any(map(is_joints, groups))
-        labels = {f: _labels(groups, f) for f in (JOINT_FIELDS if joints else ("",))}
+        fields = dict.fromkeys((*(JOINT_FIELDS if joints else ("",)), *_named_arrays(groups)))
+        labels = {f: _labels(groups, f) for f in fields}
         labels = {f: names for f, names in labels.items() if names}
         text = next((t for g in groups for path, t in g.texts.items() if path == "data" and isinstance(t, str)), "")
         if not labels:
@@ -149,6 +151,15 @@ class _Collected:
 def labels_of(views: Sequence[View], field: str) -> tuple[str, ...]:
     """Dimensions of one topic in several logs, as first met."""
     return tuple(dict.fromkeys(label for v in views for label in v.labels.get(field, ())))
+
+
+def _named_arrays(groups: Sequence[Group]) -> list[str]:
+    """Arrays with one number for each joint that a message names, such as a trajectory's points."""
+    found = []
+    for group in groups[:_FIRST]:
+        count = len(joint_names(group) or ())
+        found += [p for p, v in group.numbers.items() if count and p in group.arrays and v.shape[1] == count]
+    return list(dict.fromkeys(found))[:_NAMED_ARRAYS]
 
 
 def _labels(groups: Sequence[Group], field: str) -> tuple[str, ...]:

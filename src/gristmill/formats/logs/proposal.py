@@ -50,6 +50,7 @@ class TopicProposal:
     publish_offset_s: float | None
     role: str  # what it would become; "ignore" for nothing
     key: str
+    field: str  # the part of the message that counts, "" for its usual one
     names: tuple[str, ...]  # dimensions of its channel
     why: str
 
@@ -127,7 +128,7 @@ def _proposal(path: Path, looked: Looked) -> Proposal:
 
 def _topic(log: Log, name: str, seen: Sequence[View], decision: Decision, times: dict[str, IntArray]) -> TopicProposal:
     view, rule = seen[0], decision.rule
-    field = main_field(view) if view.sort == "joints" else ""
+    field = rule.field or (main_field(view) if view.sort == "joints" else "")
     own = times.get(name, np.empty(0, np.int64))
     period_ns = _period_ns(own)
     return TopicProposal(
@@ -141,6 +142,7 @@ def _topic(log: Log, name: str, seen: Sequence[View], decision: Decision, times:
         publish_offset_s=view.publish_offset_s,
         role=rule.role,
         key=rule.key,
+        field=rule.field,
         names=shown(view.labels.get(field, ()), field) if rule.role in ("state", "action", "other") else (),
         why=decision.why,
     )
@@ -170,8 +172,14 @@ def toml(topics: Sequence[TopicProposal]) -> str:
     for t in topics:
         if t.role == "ignore":
             reason = " ".join(t.why.split())
-            lines.append(f"# {json.dumps(t.topic, ensure_ascii=False)}: {reason}")
+            lines.append(f"# {_text(t.topic)}: {reason}")
         else:
-            key = f", key = {json.dumps(t.key, ensure_ascii=False)}" if t.key else ""
-            lines.append(f'{json.dumps(t.topic, ensure_ascii=False)} = {{ role = "{t.role}"{key} }}')
+            more = {"key": t.key, "field": t.field}
+            stated = "".join(f", {k} = {_text(v)}" for k, v in more.items() if v)
+            lines.append(f'{_text(t.topic)} = {{ role = "{t.role}"{stated} }}')
     return "\n".join(lines) + "\n"
+
+
+def _text(value: str) -> str:
+    # JSON's escapes are TOML's, but TOML also forbids a bare DEL.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -12,6 +12,7 @@ from gristmill.formats.logs.looking import View
 from gristmill.formats.logs.options import LogOptions, TopicRole, TopicRule
 from gristmill.settings import suggest
 
+TRAJECTORY_FIELD = "points[0].positions"  # the first point of a trajectory is where to go next
 _ACTION = re.compile(r"command|cmd|action|target|desired|setpoint|goal|reference")
 _STATE = re.compile(r"state|position|observation|measured|encoder")
 _TASK = re.compile(r"instruction|task|language|prompt")
@@ -78,7 +79,8 @@ def propose(views: Mapping[str, Sequence[View]]) -> dict[str, Decision]:
         elif role in ("camera", "other"):
             base = "observation.images" if role == "camera" else "observation"
             key = f"{base}.{slug(name, named[role])}"
-        decisions[name] = Decision(rule=TopicRule(role=role, key=key), why=why)
+        field = TRAJECTORY_FIELD if views[name][0].type.endswith("JointTrajectory") and role == "action" else ""
+        decisions[name] = Decision(rule=TopicRule(role=role, key=key, field=field), why=why)
     return decisions
 
 
@@ -102,6 +104,8 @@ def _role(name: str, view: View, everything: Sequence[View]) -> tuple[TopicRole,
         return "ignore", f"a message holds more than {MAX_WIDTH} numbers; choose a part of it with field"
     if _ACTION.search(low) or _ACTION.search(base.lower()):
         return "action", "its name or type says that it commands"
+    if base == "JointTrajectory":
+        return "action", "its first point says where to go next"
     if view.sort == "joints":
         return "state", "its messages name joints and their positions"
     if "gripper" in low:
