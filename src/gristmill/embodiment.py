@@ -288,5 +288,6 @@ def _value(value: Any) -> str:
 
 
 def _text(value: str) -> str:
-    # JSON's escapes are TOML's, but TOML also forbids a bare DEL.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    # JSON's escapes are TOML's, but TOML also forbids a bare DEL, and nobody should read what cannot be seen.
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)

@@ -19,7 +19,7 @@ import click
 from gristmill.errors import GristmillError
 
 _SECTIONS = {
-    "Look": ("inspect", "audit", "why", "query", "explain", "checks"),
+    "Look": ("inspect", "embody", "audit", "why", "query", "explain", "checks"),
     "Decide": ("curate", "accept"),
     "Keep track": ("status", "log", "diff", "gc"),
     "Try and test": ("demo", "sample", "inject"),

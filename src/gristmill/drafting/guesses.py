@@ -1,0 +1,165 @@
+"""Guesses from evidence, each with its reason. Where the numbers allow two readings, none is chosen."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from gristmill import robust
+from gristmill.drafting.evidence import Evidence
+from gristmill.embodiment import ControlMode, JointKind, Unit, plain_name
+
+_COORDINATE = re.compile(r"(eef|ee|tcp|tool|pos|position|robot\d)*(pos|position)?[xyz]")
+_ANGLE = re.compile(r"(eef|ee|tcp|tool)*(roll|pitch|yaw|r[xyz]|rot[xyz])")
+_UNIT_LENGTH = 0.02  # largest error of the length of what is taken for a quaternion
+_FULL_TURN_RAD = 1.05 * 2 * np.pi
+_TICKS = 400.0
+_HOLDS = 0.85
+
+
+class Guess(NamedTuple):
+    """A value, and why."""
+
+    value: str
+    why: str
+
+
+def kind_of(evidence: Evidence, row: int) -> JointKind:
+    """What sort of joint a dimension is, by its name."""
+    if evidence.layout.parts[row] in ("gripper", "hand"):
+        return "gripper" if evidence.layout.parts[row] == "gripper" else "hand"
+    name = plain_name(evidence.layout.dims[row].name)
+    if row in quaternion_rows(evidence) or _COORDINATE.fullmatch(name) or _ANGLE.fullmatch(name):
+        return "other"
+    return "revolute"
+
+
+def unit_of(evidence: Evidence, row: int) -> tuple[Unit, str]:
+    """The unit of a dimension, and why; "unknown" where the numbers allow several."""
+    name = plain_name(evidence.layout.dims[row].name)
+    largest = float(max(abs(evidence.low[row]), abs(evidence.high[row])))
+    if row in quaternion_rows(evidence):
+        return "normalized", "one of four neighbours whose length is always 1: a quaternion"
+    if evidence.layout.parts[row] in ("gripper", "hand"):
+        return _grip_unit(evidence, row)
+    if evidence.whole[row] and largest > _TICKS:
+        return "tick", f"whole numbers up to {largest:.0f}: counts of an encoder"
+    if _COORDINATE.fullmatch(name):
+        if largest < 3:
+            return "m", f"a coordinate by its name, at most {largest:.3g} from zero"
+        return "unknown", f"a coordinate by its name, up to {largest:.3g} from zero: mm, cm or pixels"
+    peers = _peers(evidence, row)
+    reach = float(np.maximum(np.abs(evidence.low[peers]), np.abs(evidence.high[peers])).max())
+    if reach <= _FULL_TURN_RAD:
+        return "rad", f"neither it nor the other joints go beyond a full turn in rad (at most {reach:.3g})"
+    if reach > 105 and reach <= 400:
+        return "deg", f"the joints go up to {reach:.4g}: more than 100 %, less than a turn and a bit in degrees"
+    return "unknown", f"the joints go up to {reach:.4g}: degrees, or -100 to 100 of a calibrated range"
+
+
+@lru_cache(maxsize=4)
+def quaternion_rows(evidence: Evidence) -> dict[int, int]:
+    """Row -> first row of the quaternion that it belongs to."""
+    found: dict[int, int] = {}
+    for start, error in sorted(evidence.unit_length.items(), key=lambda item: item[1]):
+        rows = range(start, start + 4)
+        moves = evidence.high[start : start + 4] - evidence.low[start : start + 4]
+        # Constant ones, such as (0, 0, 0, 1), need a name to be believed.
+        named = any(plain_name(evidence.layout.dims[r].name).endswith(("qw", "qx", "quatw", "quatx")) for r in rows)
+        if error <= _UNIT_LENGTH and (moves.max() > 1e-3 or named) and not any(r in found for r in rows):
+            found |= dict.fromkeys(rows, start)
+    return found
+
+
+def quaternion_order(evidence: Evidence) -> Guess:
+    """The order of quaternions, by the names of their numbers."""
+    orders = set()
+    for start in set(quaternion_rows(evidence).values()):
+        last = [plain_name(evidence.layout.dims[start + i].name)[-1:] for i in range(4)]
+        orders.add("".join(last) if "".join(last) in ("xyzw", "wxyz") else "")
+    if len(orders) == 1 and "" not in orders:
+        return Guess(orders.pop(), "by the names of its numbers")
+    return Guess("unknown", "the names of its numbers do not tell xyzw from wxyz")
+
+
+def control_mode(evidence: Evidence) -> tuple[ControlMode, str]:
+    """What actions are, and why."""
+    if not evidence.readings:
+        return "unknown", "no dimension of the action commands one of the state by name, or nothing moves"
+    place, distance, step = (float(np.median(column)) for column in zip(*evidence.readings, strict=True))
+    figures = (
+        f"action and state correlate {place:.2f} and lie {distance:.2g} times the motion apart; added up, actions "
+        f"correlate {step:.2f} with changes of the state"
+    )
+    rows = evidence.layout.index[evidence.layout.arm_pairs.state]
+    poses = all(kind_of(evidence, row) == "other" for row in rows.tolist())
+    if place >= _HOLDS and distance <= 1:
+        return ("eef_pose" if poses else "joint_position"), f"{figures}: places"
+    if step >= _HOLDS:
+        return ("eef_delta" if poses else "joint_delta"), f"{figures}: steps"
+    return "unknown", f"{figures}: neither places nor steps"
+
+
+def closed_and_open(evidence: Evidence, row: int) -> tuple[float, float] | None:
+    """Values at which a gripper is closed and open; None where no contact tells which end is which."""
+    told = [g for g in evidence.grips.get(row, []) if g.count]
+    if not told:
+        return None
+    closing = float(np.mean([g.closing for g in told]))
+    if abs(closing) < 0.6:
+        return None
+    unit = _grip_unit(evidence, row)[0]
+    ends = {"normalized": (0.0, 1.0), "percent": (0.0, 100.0)}
+    low, high = ends.get(unit, (float(evidence.low[row]), float(evidence.high[row])))
+    return (low, high) if closing > 0 else (high, low)
+
+
+def polarity(evidence: Evidence, row: int) -> str:
+    """What contacts tell of a gripper's polarity."""
+    told = [g for g in evidence.grips.get(row, []) if g.count]
+    if not told:
+        return "nothing tells its polarity: no force, effort or object's position, or it does not move at contacts"
+    lower = sum(g.closing > 0 for g in told)
+    signal = Counter(evidence.signals).most_common(1)[0][0]
+    return f"by {signal}, it goes down before contact in {lower} of {len(told)} episodes with grasps"
+
+
+def rate(evidence: Evidence, declared_hz: float) -> str:
+    """What the times and the changes of the action tell."""
+    said = f"declared {declared_hz:g} Hz"
+    if evidence.rates_hz:
+        said += f", times {float(np.median(evidence.rates_hz)):.4g} Hz"
+    if evidence.changes:
+        every = int(np.median([c for c, _ in evidence.changes]))
+        said += ", actions change with every sample" if every == 1 else f", actions change every {every} samples"
+    return said
+
+
+def response(evidence: Evidence) -> str:
+    """By how much the state follows its commands."""
+    if not evidence.lags_s:
+        return ""
+    lags = np.array(evidence.lags_s)
+    return f"{float(robust.median(lags)):.3f} s, give or take {float(robust.deviation(lags)):.3f} s"
+
+
+def _grip_unit(evidence: Evidence, row: int) -> tuple[Unit, str]:
+    low, high = float(evidence.low[row]), float(evidence.high[row])
+    if evidence.whole[row] and max(abs(low), abs(high)) > _TICKS:
+        return "tick", f"whole numbers up to {max(abs(low), abs(high)):.0f}"
+    if low >= -0.1 and 0.5 < high <= 1.1:
+        return "normalized", f"from {low:.3g} to {high:.3g}"
+    if low >= -15 and 20 < high <= 115:
+        return "percent", f"from {low:.3g} to {high:.3g}"
+    return "unknown", f"from {low:.3g} to {high:.3g}: metres, rad or a share"
+
+
+def _peers(evidence: Evidence, row: int) -> list[int]:
+    """Revolute joints of the same channel."""
+    dims = evidence.layout.dims
+    same = [r for r, d in enumerate(dims) if d.channel == dims[row].channel and kind_of(evidence, r) == "revolute"]
+    return same or [row]
