@@ -145,6 +145,11 @@ def test_a_recorders_clock_gives_times_and_rate(tmp_path: Path) -> None:
     np.testing.assert_array_equal(second.times_s, clock[20:51] - clock[20])
     np.testing.assert_array_equal(second.cameras[made.CAMERA].packets().times_s, second.times_s)
     assert opened(path).facts.rate_hz == 10  # what the user states wins
+    (path / "data" / "timestamp" / "0").write_bytes(b"broken")
+    broken = next(iter(opened(path).episodes([0])))
+    assert "data/timestamp, chunk 0 along time" in error_of(broken)
+    with pytest.raises(VideoError, match="data/timestamp, chunk 0 along time"):
+        broken.cameras[made.CAMERA].packets()
     clock[:] = 7
     with pytest.raises(CorpusError, match="--option rate_hz=10"):
         open_path(made.make(tmp_path / "still", made.arrays() | {"timestamp": clock}))
@@ -396,7 +401,9 @@ def test_ends_of_episodes_that_make_no_sense(tmp_path: Path, case: str) -> None:
         return
     good, bad = opened(path).episodes([0, 1])
     assert good.frames == 20
-    assert "ends at row 94" in error_of(bad)
+    assert "every array ends at row 94" in error_of(bad)
+    with pytest.raises(VideoError, match="every array ends at row 94"):
+        bad.cameras[made.CAMERA].packets()
 
 
 def test_missing_or_broken_ends_are_one_line(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ _SLACK = 1 << 16
 _END = struct.Struct("<4s4H2LH")  # end of central directory, 4.3.16 of the zip specification
 _END64 = struct.Struct("<4sQ2H2L4Q")  # its 64-bit form, 4.3.14
 _ENCRYPTED = 1
+# What the standard library raises on archives that are damaged or of a later version.
+_DAMAGED = (zipfile.BadZipFile, OSError, EOFError, ValueError, OverflowError, RuntimeError, struct.error)
 
 
 class Member(NamedTuple):
@@ -86,12 +88,13 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._store: Any = None
         try:
             count = _member_count(path)
             if count > _MAX_MEMBERS:
                 raise UnsafeCorpusError(f"{path.name}: claims {count:,} members, more than {_MAX_MEMBERS:,}")
             self._zip = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, OSError, ValueError, OverflowError) as error:
+        except _DAMAGED as error:
             raise CorpusError(f"{path.name}: is no readable zip archive ({_line(error)}); restore it") from None
         infos = self._zip.infolist()
         _checked(path, infos)
@@ -126,14 +129,16 @@ class Archive:
             with self._zip.open(self.prefix + name) as file:
                 file.seek(start)
                 return file.read(-1 if size is None else size)
-        except (zipfile.BadZipFile, OSError, EOFError, ValueError, KeyError) as error:
+        except (*_DAMAGED, KeyError) as error:
             raise RecordingError(f"{name} of {self.label} cannot be read ({_line(error)}); restore it") from None
 
     def store(self) -> Any:
-        """The store that Zarr reads from."""
-        from zarr.storage import ZipStore
+        """The store that Zarr reads from, one for all arrays: it lists the archive anew."""
+        if self._store is None:
+            from zarr.storage import ZipStore
 
-        return ZipStore(self.path, mode="r")
+            self._store = ZipStore(self.path, mode="r")
+        return self._store
 
 
 def place_of(path: Path) -> Folder | Archive:
@@ -158,7 +163,7 @@ def is_buffer(path: Path) -> bool:
             return False
         with zipfile.ZipFile(path) as archive:
             return any(_ends(name, m) for name in archive.namelist() for m in _METADATA)
-    except (zipfile.BadZipFile, OSError, ValueError, OverflowError):
+    except _DAMAGED:
         return False
 
 

@@ -33,6 +33,8 @@ class BufferReader(Reader):
         self._layout = layout
         self._arrays = arrays
         self._rate_hz = rate_hz
+        used = [*(meta for meta, _ in layout.numbers.values()), *(meta for meta, _ in layout.cameras.values())]
+        self._rows = max(arrays[meta.name].length for meta in used)
         self._scales: dict[str, float] = {}
 
     def channels(self, header: Header) -> Mapping[str, Channel]:
@@ -57,26 +59,32 @@ class BufferReader(Reader):
         """A camera whose frames are rows of an array."""
         meta, info = self._layout.cameras[key]
         where = f"{header.where}, camera {key}"
-        return RawCamera(
-            info=info,
-            frames=header.length,
-            times_s=self.times_s(header) if self._layout.clock is not None else self._regular(header),
-            where=where,
-            read=partial(self._frames, self._arrays[meta.name], header.place[0], where),
-        )
+        read = partial(self._frames, self._arrays[meta.name], header.place[0], where)
+        try:
+            times_s = self.times_s(header)
+        except RecordingError as error:
+            # Frames without times are of no use; that is told when they are asked for.
+            times_s, read = np.empty(0), partial(_refuse, f"{where}: {error}")
+        return RawCamera(info=info, frames=header.length, times_s=times_s, where=where, read=read)
 
     def times_s(self, header: Header) -> TimesS:
-        """(t,) times from the episode's start: the recorder's clock, or the stated rate."""
-        if self._layout.clock is None:
-            return self._regular(header)
+        """(t,) times from the episode's start: the recorder's clock, or the stated rate.
+
+        Raises:
+            RecordingError: the clock cannot be read, or no array has that many rows.
+        """
         start, stop = header.place
+        if stop > self._rows:
+            # Said before memory is taken for so many times.
+            raise RecordingError(
+                f"{header.where}: every array ends at row {self._rows} and the episode at row {stop}; leave it out"
+            )
+        if self._layout.clock is None:
+            return np.arange(header.length) / self._rate_hz
         array = self._arrays[self._layout.clock.name]
         clock = array.read(start, stop, header.where, ahead_bytes=_AHEAD_BYTES).reshape(-1).astype(np.float64)
         clock[array.absent(start, stop)] = np.nan
         return clock - clock[0] if len(clock) else clock
-
-    def _regular(self, header: Header) -> TimesS:
-        return np.arange(header.length) / self._rate_hz
 
     def _values(self, array: StoredArray, spec: ChannelSpec, header: Header) -> Table:
         start, stop = header.place
@@ -123,6 +131,10 @@ class BufferReader(Reader):
             top = max((_top(array, int(row), name) for row in looked), default=0.0)
             self._scales[name] = 255.0 if top <= 1.0 else 1.0
         return self._scales[name]
+
+
+def _refuse(message: str, start: int, stop: int) -> np.ndarray:
+    raise VideoError(message)
 
 
 def _top(array: StoredArray, row: int, where: str) -> float:
