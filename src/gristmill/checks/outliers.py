@@ -59,10 +59,10 @@ class Outliers:
             return Measured(unknown="no state or action, or fewer than 4 samples")
         leap = motion.sorted_steps[:, -2]
         values = {"low": motion.low, "high": motion.high, "leap": leap}
-        leaping = np.flatnonzero(leap > _LEAP * motion.range)
-        # A gripper that is commanded open or closed leaps all the time.
-        leaping = leaping[~np.isin(leaping, motion.layout.grippers)]
-        return Measured(values, strongest(list(self._bursts(motion, leaping.tolist()))) if len(leaping) else ())
+        leaping = leap > _LEAP * motion.range
+        leaping[motion.layout.grippers] = False  # commanded open or closed, one leaps all the time
+        dims = leaping.nonzero()[0].tolist()
+        return Measured(values, strongest(list(self._bursts(motion, dims))) if dims else ())
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Bands that reach out of the corpus's band by more than its width."""
