@@ -31,7 +31,7 @@ def test_one_episode_by_the_rest_of_the_corpus():
     assert judge(ActionShift(), corpus) == []
     corpus[5] = plant("action_shift", recorded()[5], card)
     (found,) = judge(ActionShift(), corpus)
-    assert found.row == 5 and found.measured * 30 == pytest.approx(1, abs=0.1)
+    assert (found.row, found.kind) == (5, Kind.RISK) and found.measured * 30 == pytest.approx(1, abs=0.1)
 
 
 def test_unknown_without_commands():

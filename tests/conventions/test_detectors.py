@@ -128,6 +128,16 @@ def test_contact_from_an_object_that_moves():
     assert told(**{"observation.camera_temperature": place}) is None
 
 
+def test_an_effort_tells_grasps_only_when_it_pushes_one_way():
+    effort = np.zeros((90, 1))
+    effort[40:60] = 0.5
+    found = told(**{"observation.gripper_effort": effort})
+    assert found is not None and np.flatnonzero(found.mask).tolist() == list(range(40, 60))
+    effort[70:90] = -0.4  # it runs into its open stop
+    assert told(**{"observation.gripper_effort": effort}) is None
+    assert told(**{"observation.effort": np.abs(effort)}) is None, "of joints that are not named as a gripper"
+
+
 @pytest.mark.parametrize(("closed", "opened", "expected"), [(0.0, 1.0, 1.0), (1.0, 0.0, -1.0)])
 def test_a_gripper_closes_before_contact_and_opens_after_it(closed, opened, expected):
     values = np.interp(np.arange(90), [0, 20, 30, 60, 70], [1, 1, 0.3, 0.3, 1])

@@ -24,8 +24,8 @@ class ActionShift:
 
     Recorders that write the state of one step beside the action of the next shift one against the other by a sample.
     The delay from commands to motion is then off by a period: from the `response_s` on the card, or, without it, from
-    the corpus's other episodes, if they agree among each other well enough for a period to stand out. `lag` tells
-    larger differences of any corpus as a risk.
+    the corpus's other episodes, if they agree among each other well enough for a period to stand out; that is only a
+    risk, for nothing was claimed. `lag` tells larger differences of any corpus.
     """
 
     version: ClassVar[int] = 1
@@ -68,11 +68,11 @@ class ActionShift:
         card = manifest.embodiment
         if card.response_s is not None:
             expected, limit = card.response_s, self.min_periods * period
-            source = f"the card {card.key} says"
+            kind, source = Kind.DEFECT, f"the card {card.key} says"
         elif robust.known(lag) >= self.min_episodes:
             expected = float(robust.median(lag))
             limit = np.maximum(self.min_periods * period, self.min_deviations * float(robust.deviation(lag)))
-            source = "the rest of the corpus shows"
+            kind, source = Kind.RISK, "the rest of the corpus shows"
         else:
             return
         off = lag - expected
@@ -80,7 +80,7 @@ class ActionShift:
             samples = off[row] / period[row]
             yield finding(
                 self,
-                Kind.DEFECT,
+                kind,
                 row,
                 f"the state of {manifest.where(row)} follows its commands after {lag[row]:.3f} s, where {source} "
                 f"{expected:.3f} s: {abs(samples):.1f} samples {'later' if samples > 0 else 'earlier'}; state and "

@@ -63,8 +63,8 @@ class JointSign:
         been -= been.mean(axis=1, keepdims=True)
         told -= told.mean(axis=1, keepdims=True)
         power = np.sqrt(np.square(been).sum(axis=1) * np.square(told).sum(axis=1))
-        moves = motion.range[state] > self.least_share * motion.layout.widest(motion.range)[state]
-        moves &= (motion.range[state] > 0) & (motion.range[action] > 0) & (power > 0)
+        least = self.least_share * motion.layout.widest(motion.range)
+        moves = (motion.range[state] > least[state]) & (motion.range[action] > least[action]) & (power > 0)
         agreement = motion.layout.unknown()
         agreement[state[moves]] = (been * told).sum(axis=1)[moves] / power[moves]
         return Measured({"agreement": agreement})

@@ -18,6 +18,8 @@ _NOISES = 8.0  # standard deviations of the sensor's noise that are contact
 _SHARE = 0.1  # of the strongest contact, below which it is none
 _REST = 0.2  # quantile of the magnitude that is taken for rest
 _MOVES_M_S = 0.02
+_BOTH_WAYS = 0.4  # of the stronger way's effort, from which on the other way counts
+_HUGE = 1e12  # no sensor reaches it
 
 
 class Contact(NamedTuple):
@@ -38,7 +40,8 @@ def contact_of(episode: Episode, times_s: TimesS) -> Contact | None:
             columns = [i for i, name in enumerate(channel.names) if _GRIPPER.search(name.casefold())]
             if not columns and not _GRIPPER.search(channel.key.casefold()):
                 continue
-            found = _from_force(channel, columns or slice(None))
+            columns = columns or list(range(channel.values.shape[1]))
+            found = _from_force(channel, columns) if _one_sided(channel.values[:, columns]) else None
         else:
             continue
         if found is not None:
@@ -65,10 +68,19 @@ def edges(mask: Mask, shortest: int) -> tuple[list[int], list[int]]:
     return [a for a, _ in kept if a > 0], [b for _, b in kept if b < len(mask)]
 
 
+def _one_sided(efforts: np.ndarray) -> bool:
+    """Whether a gripper's efforts (t, k) push one way only: one that also runs into its open stop tells no grasp."""
+    values = np.asarray(efforts, np.float64)
+    if not np.isfinite(values).all() or not np.abs(values).max(initial=0.0) < _HUGE:
+        return False
+    low, high = np.quantile(values - np.median(values, axis=0), (0.01, 0.99), axis=0)
+    return bool((np.minimum(-low, high) <= _BOTH_WAYS * np.maximum(-low, high)).all())
+
+
 def _from_force(channel: Channel, columns: list[int] | slice) -> Mask | None:
     """Samples whose magnitude, its rest removed, is beyond the sensor's own noise."""
     values = np.asarray(channel.values[:, columns], np.float64)
-    if not np.isfinite(values).all() or not np.abs(values).max() < 1e12:
+    if not np.isfinite(values).all() or not np.abs(values).max() < _HUGE:
         return None
     size = np.sqrt(np.sum(np.square(values), axis=1))
     rest = np.quantile(size, _REST)
