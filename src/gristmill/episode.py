@@ -61,7 +61,7 @@ class CameraInfo:
     rate_hz: float | None
     codec: str | None = None
     is_depth: bool = False
-    own_clock: bool = False  # pictures came when they came; else there is one for each row, frame k at k / rate
+    own_clock: bool = False  # pictures came when they came; else one for each row is promised
 
 
 class Camera(Protocol):

@@ -51,6 +51,14 @@ def own_clock(episode: Episode) -> str:
     return ""
 
 
+def in_step(times_s: TimesS, frames_s: TimesS, rate_hz: float) -> bool:
+    """Whether pictures (k,) stand one a frame (t,), each nearer to its own frame than to the next."""
+    if len(times_s) != len(frames_s):
+        return False
+    apart = np.abs(times_s - frames_s)
+    return bool((apart[np.isfinite(apart)] <= Clock(frames_s, rate_hz).period_s / 2).all())
+
+
 def is_resampled(episode: Episode) -> bool:
     """Whether the episode's channels were brought to one timeline, so that their own clocks are in `clocks` alone."""
     return any(key.endswith(SUFFIX) for key in episode.channels)

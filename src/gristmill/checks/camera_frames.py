@@ -15,6 +15,7 @@ from gristmill.finding import Event, Finding, Kind
 from gristmill.footage import by_camera, per_camera
 from gristmill.grouping import Group, strongest
 from gristmill.manifest import Manifest, finding
+from gristmill.streams import in_step
 from gristmill.video.packets import Packets
 
 _OWN = "pictures have a clock of their own; [resample] in the recipe brings them to one timeline"
@@ -52,11 +53,11 @@ class CameraFrames:
         events: list[Event] = []
         unknown, own = [], []
         for key, camera in episode.cameras.items():
-            if camera.info.own_clock:
-                own.append(key)
-                continue
             try:
                 packets = camera.packets()
+                if camera.info.own_clock and not _in_step(packets, episode):
+                    own.append(key)
+                    continue
             except MissingVideoError:
                 unknown.append(key)  # the check `files` tells of it
                 continue
@@ -148,6 +149,13 @@ class CameraFrames:
             code="video_surplus",
             fix="Compare the first frames with the first rows; cut the video to the rows if they agree.",
         )
+
+
+def _in_step(packets: Packets, episode: Episode) -> bool:
+    """Whether pictures that came when they came are one a row all the same."""
+    if not episode.rate_hz > 0:
+        return False
+    return in_step(packets.times_s, np.arange(episode.length) / episode.rate_hz, episode.rate_hz)
 
 
 def _gaps(packets: Packets, frames: int, rate_hz: float) -> list[tuple[int, int]]:

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from gristmill.embodiment import Embodiment, resolve
 from gristmill.episode import Camera, CameraInfo, Channel, CorpusFacts, Dim, Episode, EpisodeTable, Role, episode_id
-from gristmill.errors import RecordingError
+from gristmill.errors import CorpusError, RecordingError
 from gristmill.finding import Issue
 from gristmill.formats.cameras import LazyCameras
+from gristmill.types import TimesS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,35 @@ class ChannelSpec:
     def feature(self) -> dict[str, Any]:
         """The channel in LeRobot's vocabulary, which exports are written in."""
         return {"dtype": self.dtype, "shape": [self.width], "names": list(self.names) or None}
+
+
+Found = TypeVar("Found")
+
+
+def named(
+    numbers: Mapping[str, tuple[Found, ChannelSpec]], names: Mapping[str, Sequence[str]]
+) -> dict[str, tuple[Found, ChannelSpec]]:
+    """Channels with the names of dimensions that a user states.
+
+    Args:
+        numbers: channel key -> where the reader finds it, and its spec.
+        names: channel key -> one name a dimension.
+
+    Raises:
+        CorpusError: there is no such channel, or the names are too few, too many, or not distinct.
+    """
+    done = dict(numbers)
+    for key, given in names.items():
+        if key not in done:
+            raise CorpusError(f"options.names: there is no channel {key!r}; known: {', '.join(sorted(done)) or 'none'}")
+        found, spec = done[key]
+        if len(given) != spec.width or len(set(given)) < len(given):
+            raise CorpusError(
+                f"options.names: {key!r} has {spec.width} dimensions; give as many names, each another, "
+                f"not {len(given)} of which {len(set(given))} differ"
+            )
+        done[key] = found, replace(spec, names=tuple(given))
+    return done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +112,14 @@ class Reader(Protocol):
             RecordingError: there is no such column.
         """
         raise RecordingError(f"{header.where}: there is no column {keys[0]}")
+
+    def clocks(self, header: Header) -> Mapping[str, Mapping[str, TimesS]]:
+        """Times of streams by every clock that was recorded, the one in use first (see `Episode.load_clocks`).
+
+        Raises:
+            RecordingError: the data cannot be read.
+        """
+        return {}
 
 
 @dataclass(kw_only=True, eq=False)
@@ -177,6 +215,7 @@ class RecordedCorpus:
                 cameras=LazyCameras(cameras, _Bound(self.reader, header).camera),
                 issues=header.issues,
                 load_channels=_Bound(self.reader, header).channels,
+                load_clocks=_Bound(self.reader, header).clocks,
             )
 
     def raw_columns(self, row: int, keys: Sequence[str]) -> pa.Table:
@@ -202,6 +241,10 @@ class _Bound:
 
     def camera(self, key: str) -> Camera:
         return self.reader.camera(self.header, key)
+
+    def clocks(self) -> Mapping[str, Mapping[str, TimesS]]:
+        clocks = getattr(self.reader, "clocks", None)  # most formats have one clock, and readers that say nothing of it
+        return {} if clocks is None else clocks(self.header)
 
 
 def _digest(text: str) -> str:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from gristmill.episode import Camera, CameraInfo, Channel
 from gristmill.errors import CorpusError, RecordingError, VideoError
 from gristmill.formats.files import CorpusFiles
+from gristmill.formats.logs.clocks import MessageTimes
 from gristmill.formats.logs.columns import Filling
 from gristmill.formats.logs.cutting import Window
 from gristmill.formats.logs.decoding import decoder_for, stamps_ns
@@ -63,6 +64,8 @@ class LogReader:
         self._files, self._places, self._plan, self._cameras = files, places, plan, cameras
         self._clock: ClockName = clock
         self._open: OrderedDict[int, Log] = OrderedDict()
+        # Of the episode that was read last, by its number: they come to light with its channels.
+        self._clocks: tuple[int, Mapping[str, Mapping[str, TimesS]]] | None = None
 
     def log(self, number: int) -> Log:
         """An open log; a few stay open.
@@ -95,12 +98,29 @@ class LogReader:
                 filling.flush()
             origin = self.origin_ns(header, log)
         channels: dict[str, Channel] = {}
-        times = {topic: _seconds(filling.times_ns, origin) for topic, filling in fillings.items()}
+        times = {topic: _seconds(filling.times.used_ns, origin) for topic, filling in fillings.items()}
+        clocks: dict[str, Mapping[str, TimesS]] = {}
+        told: set[str] = set()
         for c in self._plan.channels:
             if c.topic in fillings:
                 values = fillings[c.topic].values[c.spec.key].values
                 channels[c.spec.key] = Channel(c.spec.key, c.spec.role, values, times[c.topic], c.spec.names)
+                if c.topic not in told:
+                    told.add(c.topic)
+                    clocks[c.spec.key] = fillings[c.topic].times.others_s(times[c.topic], origin)
+        self._clocks = header.index, {stream: of for stream, of in clocks.items() if of}
         return channels
+
+    def clocks(self, header: Header) -> Mapping[str, Mapping[str, TimesS]]:
+        """Times of the episode's topics by all clocks, under the first channel of each topic.
+
+        Raises:
+            RecordingError: the log is damaged within the episode.
+        """
+        if self._clocks is None or self._clocks[0] != header.index:
+            self.channels(header)
+        assert self._clocks is not None
+        return self._clocks[1]
 
     def origin_ns(self, header: Header, log: Log) -> int:
         """The episode's start by the clock that counts: its first frame."""
@@ -153,9 +173,8 @@ class _TopicFilling:
 
     def __init__(self, log: Log, topic: str, entries: Entries, plan: Plan, clock: ClockName) -> None:
         self.values = {c.spec.key: Filling(c.numbers, len(entries)) for c in plan.channels if c.topic == topic}
-        self.times_ns: IntArray = entries.times_ns.copy()
+        self.times = MessageTimes(entries.times_ns, clock)
         self._topic, self._formats = topic, log.topics[topic].formats
-        self._clock: ClockName = clock
         self._waiting: dict[int, tuple[list[int], list[bytes]]] = {}
         self._count = self._bytes = 0
 
@@ -164,8 +183,7 @@ class _TopicFilling:
         rows, payloads = self._waiting.setdefault(message.channel, ([], []))
         rows.append(row)
         payloads.append(bytes(message.data))  # a view would hold on to its whole block
-        if self._clock == "publish":
-            self.times_ns[row] = message.publish_ns
+        self.times.published(row, message.publish_ns)
         self._count += 1
         self._bytes += len(message.data)
         if self._count >= _BATCH_MESSAGES or self._bytes >= _BATCH_BYTES:
@@ -184,10 +202,7 @@ class _TopicFilling:
     def _take(self, rows: IntArray, group: Group) -> None:
         for filling in self.values.values():
             filling.add(rows, group)
-        if self._clock == "header":
-            stamps = stamps_ns(group)
-            if stamps is not None:
-                self.times_ns[rows] = stamps
+        self.times.stamped(rows, stamps_ns(group))
 
 
 @dataclass(frozen=True)
