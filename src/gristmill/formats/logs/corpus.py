@@ -23,7 +23,7 @@ from gristmill.formats.logs.options import LogOptions
 from gristmill.formats.logs.pictures import encoded_bytes, size_of_image
 from gristmill.formats.logs.plan import CameraPlan, Plan, plan_of
 from gristmill.formats.logs.reading import EpisodePlace, LogReader
-from gristmill.formats.logs.stream import Entries, Log
+from gristmill.formats.logs.stream import Entries, Log, one_line
 from gristmill.formats.logs.topic_map import Decision, decide
 from gristmill.formats.recorded import Header, RecordedCorpus
 from gristmill.types import IntArray
@@ -69,7 +69,7 @@ def look_at(path: Path, kind: finding.Kind) -> Looked:
         except (CorpusError, RecordingError) as error:
             trouble = trouble or error  # one log that is lost does not stand in the others' way
     if not views and trouble is not None:
-        raise CorpusError(str(trouble)) from None
+        raise CorpusError(one_line(trouble)) from None
     for seen in views.values():
         seen.sort(key=lambda v: (v.sort == "nothing", v.sort == "unreadable"))
     return Looked(files=files, places=places, views=dict(sorted(views.items())))
@@ -107,7 +107,7 @@ def open_logs(
             declared = _camera_info(looked, reader, camera)
             cameras[camera.key] = replace(declared, own_clock=not _in_step(headers, reader, plan, camera, options))
     except RecordingError as error:
-        raise CorpusError(str(error)) from None
+        raise CorpusError(one_line(error)) from None
     if not headers:
         raise CorpusError(f"{path}: the cut that options.cut asks for leaves no episode; look at the topic it names")
     return RecordedCorpus(

@@ -10,6 +10,7 @@ from gristmill.formats.logs.columns import MAX_WIDTH, NumberPlan, shown
 from gristmill.formats.logs.looking import View, labels_of
 from gristmill.formats.logs.options import TopicRule
 from gristmill.formats.logs.pictures import Picture
+from gristmill.formats.logs.stream import one_line
 from gristmill.formats.logs.topic_map import Decision, beside, main_field
 from gristmill.formats.recorded import ChannelSpec
 
@@ -88,7 +89,7 @@ def plan_of(views: Mapping[str, Sequence[View]], decisions: Mapping[str, Decisio
     order = {"state": 0, "action": 1}
     channels.sort(key=lambda c: order.get(c.spec.role, 2))
     if not channels and not cameras:
-        raise CorpusError(_nothing(views, decisions, where))
+        raise CorpusError(one_line(_nothing(views, decisions, where)))
     keys = [c.spec.key for c in channels] + [c.key for c in cameras]
     double = next((k for k in keys if keys.count(k) > 1), None)
     if double:

@@ -19,7 +19,7 @@ from gristmill.formats.logs import finding
 from gristmill.formats.logs.columns import shown
 from gristmill.formats.logs.corpus import Looked, look_at
 from gristmill.formats.logs.looking import View
-from gristmill.formats.logs.stream import Log
+from gristmill.formats.logs.stream import Log, one_line
 from gristmill.formats.logs.topic_map import Decision, main_field, propose
 from gristmill.types import IntArray
 
@@ -109,7 +109,7 @@ def _proposal(path: Path, looked: Looked) -> Proposal:
         topics = tuple(_topic(log, name, seen, decisions[name], times) for name, seen in looked.views.items())
         losses, container = log.losses, log.container
     except RecordingError as error:
-        raise CorpusError(str(error)) from None
+        raise CorpusError(one_line(error)) from None
     finally:
         log.close()
     spans = [(int(t[0]), int(t[-1])) for t in times.values() if len(t)]

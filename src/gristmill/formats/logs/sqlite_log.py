@@ -37,6 +37,7 @@ class SqliteLog:
         try:
             place = quote(str(path.resolve()))
             self._db = sqlite3.connect(f"file:{place}?mode=ro&immutable=1", uri=True)
+            self._db.text_factory = _text  # damaged text is no reason to lose the numbers
             # What a file defines is not trusted: its views and triggers may call no function that does harm.
             self._db.execute("PRAGMA trusted_schema = OFF")
             self._tables = {str(n) for (n,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -146,3 +147,7 @@ class SqliteLog:
             return self._db.execute(sql, values).fetchall()
         except sqlite3.DatabaseError as error:
             raise LogDamageError(f"{self.path}: cannot be read ({error}); restore the file") from None
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

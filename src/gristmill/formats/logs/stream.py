@@ -175,3 +175,8 @@ def opened(path: Path):
         return path.open("rb")
     except OSError as error:
         raise CorpusError(f"{path}: cannot be opened ({error.strerror})") from None
+
+
+def one_line(text: object) -> str:
+    """A message as one line: names of topics and types come from the log and may hold line breaks."""
+    return " ".join(str(text).split())
