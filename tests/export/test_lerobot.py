@@ -117,6 +117,14 @@ def test_frames_are_encoded_in_their_files_codec_and_nothing_is_seen_of_it(
     assert 10 * np.log10(255**2 / error.max()) > 40  # dB, of the worst picture
 
 
+@pytest.mark.parametrize("shape", [[0, 0, 3], [64], [1] * 9])
+def test_the_size_of_a_camera_is_its_videos(bench, tmp_path, shape) -> None:
+    corpus = bench.corpus()
+    corpus.facts.features[TOP] = {"dtype": "video", "shape": shape, "names": None}
+    _export(bench, bench.freeze(), tmp_path / "out")
+    assert _info(tmp_path / "out")["features"][TOP]["shape"] == [32, 48, 3]
+
+
 def test_a_camera_of_several_codecs_is_told(bench, decoded, tmp_path) -> None:
     path = next(iter(bench.corpus().episodes([1]))).cameras[TOP].path
     encode(path, [decoded(path)], 10.0, codec="libx264", preset=None)

@@ -19,8 +19,9 @@ class Schema:
 
     The reader compares the declaration with the tables: columns that are declared and absent or present and
     undeclared, shapes and types that differ, names of the wrong number, keys that are missing, and indices
-    (`episode_index`, `frame_index`, `index`) with holes or repetitions. A loader that trusts the
-    declaration fails on some of these and reads the wrong numbers on others.
+    (`episode_index`, `frame_index`, `index`) with holes or repetitions. The declared size of a camera is
+    compared with the headers of a few of its video files. A loader that trusts the declaration fails on
+    some of these and reads the wrong numbers on others.
     """
 
     version: ClassVar[int] = 1

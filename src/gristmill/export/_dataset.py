@@ -97,6 +97,8 @@ class GroupExport:
         facts, episode = recording.corpus.facts, recording.episode
         features = features_of(facts, episode.channels, recording.spans[0].cameras)
         for key, feature in list(features.items()):
+            if feature["dtype"] == "video" and not _is_shape(feature["shape"]):
+                features[key] = feature | {"shape": [1, 1, 3]}  # until the writer has seen the videos
             if feature["dtype"] == "video" or key in episode.channels:
                 continue
             try:
@@ -213,6 +215,10 @@ class GroupExport:
             shutil.copyfile(source, target)
             if any(path.read_bytes() != source.read_bytes() for _, path in others):
                 self.notes.append(f"{name} differs between the corpora; that of {first} was kept")
+
+
+def _is_shape(shape: Any) -> bool:
+    return isinstance(shape, list) and len(shape) == 3 and all(type(n) is int and n > 0 for n in shape)
 
 
 def _pictures(rgb: Callable[[Sequence[int]], Rgb], frames: Sequence[int]) -> Iterator[Rgb]:

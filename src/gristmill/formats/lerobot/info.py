@@ -161,10 +161,11 @@ def _check_feature(feature: Feature, issues: list[Issue]) -> None:
             )
         )
     if 0 in feature.shape:
+        effect = "no picture is of that size" if feature.dtype == "video" else "it holds no numbers and was left out"
         issues.append(
             _issue(
                 "zero_length",
-                f"{key} is declared with shape {list(feature.shape)}: it holds no numbers and was left out",
+                f"{key} is declared with shape {list(feature.shape)}: {effect}",
                 "Remove the feature or correct its shape; LeRobot cannot load it.",
                 Kind.DEFECT,
                 key,

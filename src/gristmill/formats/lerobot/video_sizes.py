@@ -48,7 +48,7 @@ def size_issues(files: CorpusFiles, features: Sequence[Feature], rows: EpisodeRo
     """Cameras whose declared shape, or whose `info`, is not that of their videos."""
     for feature in features:
         slices = rows.cameras.get(feature.key)
-        if slices is None or not slices.declared:
+        if slices is None or not slices.declared or 0 in feature.shape:  # which `info` tells of
             continue
         found = _pictures(files, slices)
         sizes = list(dict.fromkeys((p.height, p.width) for p in found.values()))
