@@ -104,6 +104,10 @@ def test_images_written_with_red_and_blue_exchanged(tmp_path: Path) -> None:
     luma = np.concatenate(list(camera.luma()))
     np.testing.assert_allclose(luma, content[CAMERA] @ [0.299, 0.587, 0.114], atol=8)
     plain = next(iter(open_path(tmp_path).episodes([0]))).cameras[CAMERA]
+    # What was measured of the one must not pass for the other.
+    assert plain.packets().digest != camera.packets().digest
+    stamps = [open_path(tmp_path, options={"image_order": o}).table.camera_stamps[CAMERA] for o in ("rgb", "bgr")]
+    assert stamps[0] != stamps[1]
     assert np.abs(plain.rgb(range(6)).astype(int) - content[CAMERA][..., ::-1]).mean() < 3
 
 

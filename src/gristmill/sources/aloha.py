@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -67,6 +67,9 @@ class Aloha:
             raise CorpusError(f"{place.name} holds no episode_N.hdf5; give the folder that does")
         files = OpenFiles(CorpusFiles(folder))
         found = survey(files, names, () if options.task is None else (options.task,))
+        swapped = options.image_order == "bgr"
+        if swapped:  # other pictures from the same bytes
+            found.headers = [replace(h, stamp=h.stamp and f"{h.stamp}:swapped") for h in found.headers]
         return RecordedCorpus(
             key=key,
             root=place,
@@ -75,7 +78,7 @@ class Aloha:
             headers=found.headers,
             channels=[f.spec for f in found.fields if not f.is_camera],
             cameras={f.key: f.info(options.rate_hz) for f in found.fields if f.is_camera},
-            reader=GroupReader(files, options.rate_hz, swapped=options.image_order == "bgr"),
+            reader=GroupReader(files, options.rate_hz, swapped=swapped),
             locator=Locator(source="aloha", path=str(place), key=key, card=card, options=options),
             card=card,
             robot_type="aloha_sim" if found.simulated else "aloha",

@@ -59,7 +59,7 @@ class Robomimic:
         from gristmill.formats.recorded import RecordedCorpus
 
         files = OpenFiles(CorpusFiles(place.parent))
-        opened = files.opened(place.name, salvage=True)
+        opened = files.opened(place.name, salvage=True, texts=True)
         try:
             found = survey(opened, files.stamp(place.name))
         except RecordingError as error:

@@ -33,6 +33,11 @@ def value(of: Group | Dataset, name: str) -> Any:
         return None
 
 
+def exists(of: Group | Dataset, name: str) -> bool:
+    """Whether there is such an attribute; it is not read."""
+    return bool(h5a.exists(of, name.encode()))
+
+
 def text(of: Group | Dataset, name: str) -> str | None:
     """An attribute as text. Bytes that are no UTF-8 become replacement characters."""
     found = value(of, name)

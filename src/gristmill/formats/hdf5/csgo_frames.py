@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,10 +22,7 @@ from gristmill.formats.hdf5.group_reader import missing_camera
 from gristmill.formats.hdf5.handles import OpenFiles
 from gristmill.formats.hdf5.kinds import FRAME
 from gristmill.formats.hdf5.opening import DAMAGE
-from gristmill.formats.recorded import ChannelSpec, Header
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from gristmill.formats.recorded import ChannelSpec, Header, Reader
 
 RATE_HZ = 16.0
 CAMERA = "observation.images.screen"
@@ -87,8 +83,8 @@ def specs(sample: Mapping[str, Channel]) -> list[ChannelSpec]:
     ]  # fmt: skip
 
 
-class FrameReader:
-    """Implements `gristmill.formats.recorded.Reader`.
+class FrameReader(Reader):
+    """Reads what was surveyed.
 
     Args:
         files: the corpus's files.
@@ -143,14 +139,6 @@ class FrameReader:
             if found is not None and len(found[1].shape) == 3:
                 size = found[1].shape[0], found[1].shape[1]
         return CameraInfo(key=CAMERA, height=size[0], width=size[1], rate_hz=self._rate_hz, codec="rawvideo")
-
-    def texts(self, header: Header, keys: Sequence[str]) -> pa.Table:
-        """There is no text.
-
-        Raises:
-            RecordingError: always.
-        """
-        raise RecordingError(f"{header.where}: there is no column {keys[0]}")
 
     def _numbers(self, header: Header) -> np.ndarray:
         place: Place = header.place

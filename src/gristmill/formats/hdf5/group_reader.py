@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +14,7 @@ from gristmill.errors import MissingVideoError, RecordingError, UnsafeCorpusErro
 from gristmill.formats.hdf5 import datasets, tree
 from gristmill.formats.hdf5.fields import Field
 from gristmill.formats.hdf5.handles import OpenFiles
-from gristmill.formats.recorded import Header
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from gristmill.formats.recorded import Header, Reader
 
 # Pixels that are read at once: enough for whole chunks of a packed dataset, little beside the rest of a process.
 _BLOCK_BYTES = 16 << 20
@@ -35,8 +32,8 @@ class Place:
     broken: str = ""
 
 
-class GroupReader:
-    """Implements `gristmill.formats.recorded.Reader`.
+class GroupReader(Reader):
+    """Reads what was surveyed.
 
     Args:
         files: the corpus's files.
@@ -94,14 +91,6 @@ class GroupReader:
         if field.layout == "encoded":
             return ImageCamera(**shared, read=partial(self._images, header, field), swapped=self._swapped)
         return RawCamera(**shared, read=partial(self._pixels, header, field))
-
-    def texts(self, header: Header, keys: Sequence[str]) -> pa.Table:
-        """No text is kept in these files a frame.
-
-        Raises:
-            RecordingError: always.
-        """
-        raise RecordingError(f"{header.where}: there is no column {keys[0]}")
 
     def _dataset(self, header: Header, field: Field) -> tuple[tree.Dataset, datasets.Stored, str]:
         """A camera's dataset, which stays open from one block of frames to the next, and its chunks with it."""

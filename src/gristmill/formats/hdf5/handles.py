@@ -20,7 +20,7 @@ class OpenFiles:
         self._open: OrderedDict[str, Opened] = OrderedDict()
         self._stamps: dict[str, str] = {}  # of files as they were first opened
 
-    def opened(self, name: str, *, salvage: bool = False) -> Opened:
+    def opened(self, name: str, *, salvage: bool = False, texts: bool = False) -> Opened:
         """The open file.
 
         Raises:
@@ -33,7 +33,7 @@ class OpenFiles:
             stamp = self.stamp(name)
             if self._stamps.setdefault(name, stamp) != stamp:
                 raise CorpusError(f"{name} changed while it was read; start again")
-            found = open_file(self._files.path(name), name, salvage=salvage)
+            found = open_file(self._files.path(name), name, salvage=salvage, texts=texts)
         self._open[name] = found
         while len(self._open) > _OPEN:
             self._open.popitem(last=False)[1].close()

@@ -101,4 +101,4 @@ def _holds_demos(top: Group) -> bool:
     if data is None or not isinstance(data, tree.Group):
         return False
     members = (n.decode("utf-8", "replace") for n in islice(data, _LOOKED_AT))
-    return any(DEMO.fullmatch(n) for n in members) or attributes.text(data, "env_args") is not None
+    return any(DEMO.fullmatch(n) for n in members) or attributes.exists(data, "env_args")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gristmill.errors import CorpusError
+from gristmill.formats.hdf5.heaps import endless, stuck
 
 if TYPE_CHECKING:
     import h5py
@@ -101,6 +102,8 @@ class PaddedFile(io.RawIOBase):
         if got < len(memory):
             self.beyond = True
             memory[got:] = bytes(len(memory) - got)
+            if stuck(memory, 0):
+                memory[:8] = bytes(8)  # no heap any more, so HDF5 gives up on it
         self._at += len(memory)
         return len(memory)
 
@@ -126,13 +129,14 @@ class Opened:
         self._finalizer()
 
 
-def open_file(path: Path, name: str, *, salvage: bool = False) -> Opened:
+def open_file(path: Path, name: str, *, salvage: bool = False, texts: bool = False) -> Opened:
     """Open a file for reading.
 
     Args:
         path: the file.
         name: how errors name it.
         salvage: open a file that was cut off as well; what lies behind the cut reads as zeros.
+        texts: attributes that are texts will be read, so look at the heaps in which they are kept.
 
     Raises:
         CorpusError: h5py is absent, or this is no HDF5 file, or one that is broken.
@@ -148,6 +152,8 @@ def open_file(path: Path, name: str, *, salvage: bool = False) -> Opened:
         raise CorpusError(f"{name} is empty (0 bytes); restore it from its source")
     if not has_magic(path):
         raise CorpusError(f"{name} is no HDF5 file, its signature is missing; restore it from its source")
+    if texts and (at := endless(path)) is not None:
+        raise CorpusError(f"{name} is damaged: the texts kept at byte {at:,} have no end; restore it from its source")
     try:
         # With HDF5's own rules for locks, so that the file can be opened elsewhere in this process.
         return Opened(h5py.File(path, "r"), name)
