@@ -74,6 +74,15 @@ def test_missing_values_and_gaps_in_time_interrupt_the_line() -> None:
     assert [len(piece) for piece in pieces] == [10, 27, 20]
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("time_s", [np.inf, -np.inf, np.nan])
+def test_times_that_are_none_interrupt_the_line(time_s: float) -> None:
+    times_s = np.arange(10) / 10
+    times_s[4:6] = time_s
+    frame = Frame(0.0, 1.0, 0.0, 10.0)
+    assert [len(piece) for piece in points(envelope.path(times_s, np.arange(10.0), frame))] == [4, 4]
+
+
 def test_a_lone_sample_can_be_seen() -> None:
     values = np.array([np.nan, 1.0, np.nan])
     assert envelope.path(np.arange(3) / 3, values, Frame(0, 1, 0, 2)) == "M399 100h2"

@@ -81,7 +81,7 @@ def _pieces(times_s: FloatArray, fine: np.ndarray) -> Iterator[tuple[int, int]]:
     """Stretches of finite samples without a gap in time."""
     if not fine.any():
         return
-    step = np.diff(times_s)
+    step = np.diff(np.where(np.isfinite(times_s), times_s, np.nan))
     usual = float(np.median(step[np.isfinite(step)])) if np.isfinite(step).any() else 0.0
     broken = ~(fine[1:] & fine[:-1])
     if usual > 0:
