@@ -29,7 +29,7 @@ def test_how_far_the_fingers_were_kept():
     (found,) = judge(EmptyGrasp(), corpus({"width": 0.0}))
     assert (found.row, found.kind, found.code) == (3, Kind.RISK, "closes_on_nothing")
     # An object of 0.4 of the range keeps the fingers 0.4 away from their command; nothing keeps them.
-    assert found.threshold == pytest.approx(0.25 * 0.4, abs=2e-3)
+    assert found.threshold == pytest.approx(0.1 * 0.4, abs=1e-3)
     assert found.measured == pytest.approx(0, abs=2e-3)
     ((start, end),) = found.spans_s
     assert start == pytest.approx(1.4, abs=0.1)
@@ -93,3 +93,10 @@ def test_few_episodes_are_held_against_the_cards_range():
 def test_a_failed_episode_says_so_itself():
     made = [pick(i, width=0.0 if i == 3 else 0.4, success=i != 3) for i in range(8)]
     assert [(f.row, f.kind) for f in judge(EmptyGrasp(), made)] == [(3, Kind.TRAIT)]
+
+
+def test_objects_of_one_task_are_compared_with_each_other():
+    """Thin sheets beside cubes: their fingers always meet, and nothing is said of them."""
+    cubes = [pick(i, width=0.0 if i == 3 else 0.4) for i in range(10)]
+    sheets = [pick(10 + i, width=0.01, sensor=None, task="pick up the sheet") for i in range(10)]
+    assert [f.row for f in judge(EmptyGrasp(), [*cubes, *sheets])] == [3]

@@ -14,7 +14,7 @@ from gristmill.episode import Episode
 from gristmill.finding import Event, Finding, Kind
 from gristmill.grasping import SUSTAINED_S, TOUCHED, Hand, can_feel, claimed, failed, grips, hands_of, sustained
 from gristmill.manifest import Manifest, finding
-from gristmill.types import FloatArray
+from gristmill.types import FloatArray, IntArray
 
 _WAYS = {1: "up", -1: "down"}  # whether the gripper's numbers grow or fall as it closes
 
@@ -24,12 +24,12 @@ class EmptyGrasp:
     """Where a grasp is claimed, does the gripper close, and is something between its fingers?
 
     An object keeps the fingers from going where they are told to go, or, where commands were not recorded, from
-    the closed end of their range. How far they are kept is compared with what is usual in the episodes of the
-    corpus that claim a grasp: where they reach their command as if nothing were there, and no sensor at the fingers
-    feels anything, they closed on nothing. A gripper that closes by far less than usual never grasped. Which way is
-    closed is told by the card, or by what sensors at the fingers feel; with neither, the answer is unknown. Corpora
-    whose objects are too thin to keep the fingers apart are left alone. Episodes that are labelled as failed say so
-    already, and are told as a trait.
+    the closed end of their range. How far they are kept is compared with what is usual in episodes of the same task
+    (tasks of few episodes are put together): where they reach their command as if nothing were there, and no sensor
+    at the fingers feels anything, they closed on nothing. A gripper that closes by far less than usual never
+    grasped. Which way is closed is told by the card, or by what sensors at the fingers feel; with neither, the answer
+    is unknown. Tasks whose objects are too thin to keep the fingers apart are left alone. Episodes that are labelled
+    as failed say so already, and are told as a trait.
     """
 
     version: ClassVar[int] = 1
@@ -49,15 +49,16 @@ class EmptyGrasp:
     fix: ClassVar[str] = "Look at the episode; drop it if nothing was grasped, or correct its task text."
     source: ClassVar[str] = (
         "Fingers that stall before their commanded place hold something: the object detection of parallel grippers, "
-        "such as gOBJ of Robotiq's 2F-85 (instruction manual, register 0x07D0). Medians over the corpus say how far."
+        "such as gOBJ of Robotiq's 2F-85 (instruction manual, register 0x07D0). Quartiles over the task say how far."
     )
 
     swing: float = measuring(0.2)  # share of the range that a closing gripper travels at least
     min_travel: float = 0.3  # share of the usual closing
-    min_kept: float = 0.25  # share of what is usual
+    min_kept: float = 0.1  # share of what is usual
     telling: float = 0.03  # share of the usual closing by which objects have to keep the fingers apart at least
     min_felt: float = TOUCHED
     grasps_needed: int = 5  # episodes that claim a grasp, below which nothing counts as usual
+    task_needed: int = 10  # episodes of one task, below which it is put together with other rare ones
     agreeing: float = 0.9  # share of episodes that have to agree on which way is closed
 
     def measure(self, episode: Episode) -> Measured:
@@ -90,18 +91,24 @@ class EmptyGrasp:
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Closings that are far smaller than usual, or that nothing stood in the way of."""
         way = self._way(manifest)
-        claims = ~np.isnan(manifest["travel_up"])
-        if way is None or not claims.any():
+        claims = np.flatnonzero(~np.isnan(manifest["travel_up"]))
+        if way is None or not len(claims):
             return
-        travel, kept = manifest[f"travel_{way}"], manifest[f"kept_{way}"]
-        enough = np.count_nonzero(claims) >= self.grasps_needed
-        usual = float(robust.median(travel[claims])) if enough else float(robust.median(manifest["whole"][claims]))
-        # Without enough episodes to compare with, a closing is small if it is no more than a tremble of the range.
-        least = self.min_travel * usual if enough else self.swing / 2 * usual
-        if not usual > 0:
+        if len(claims) < self.grasps_needed:
+            # With too few episodes to compare, a closing is small if it is no more than a tremble of the range.
+            yield from self._still(
+                manifest, claims, way, self.swing / 2 * float(robust.median(manifest["whole"][claims]))
+            )
             return
-        still = claims & (travel < least)
-        for row in np.flatnonzero(still).tolist():
+        for rows, alike in self._alike(manifest, claims):
+            usual = _usual(manifest[f"travel_{way}"][alike])
+            yield from self._still(manifest, rows, way, self.min_travel * usual)
+            yield from self._empty(manifest, rows, alike, way, usual)
+
+    def _still(self, manifest: Manifest, rows: IntArray, way: str, least: float) -> Iterator[Finding]:
+        """Closings below `least`."""
+        travel = manifest[f"travel_{way}"]
+        for row in rows[travel[rows] < least].tolist():
             yield self._finding(
                 manifest,
                 row,
@@ -112,14 +119,17 @@ class EmptyGrasp:
                 threshold=least,
                 code="never_closes",
             )
-        if not enough:
-            return
-        usually_kept = float(robust.median(kept[claims & ~still]))
-        if not usually_kept >= self.telling * usual:
+
+    def _empty(self, manifest: Manifest, rows: IntArray, alike: IntArray, way: str, usual: float) -> Iterator[Finding]:
+        """Closings in which nothing keeps the fingers, where something usually does."""
+        kept, travel = manifest[f"kept_{way}"], manifest[f"travel_{way}"]
+        closed = rows[travel[rows] >= self.min_travel * usual]
+        usually_kept = _usual(kept[alike[travel[alike] >= self.min_travel * usual]])
+        if not usually_kept >= self.telling * usual > 0:
             return
         limit = self.min_kept * usually_kept
-        silent = ~(manifest["felt"] >= self.min_felt)  # true where there is no sensor, too
-        for row in np.flatnonzero(claims & ~still & (kept <= limit) & silent).tolist():
+        silent = ~(manifest["felt"][closed] >= self.min_felt)  # true where there is no sensor, too
+        for row in closed[(kept[closed] <= limit) & silent].tolist():
             yield self._finding(
                 manifest,
                 row,
@@ -132,9 +142,26 @@ class EmptyGrasp:
                 code="closes_on_nothing",
             )
 
+    def _alike(self, manifest: Manifest, claims: IntArray) -> list[tuple[IntArray, IntArray]]:
+        """Episodes, and those that they are compared with.
+
+        Objects differ from task to task, so these are those of the same task. Rare tasks are put together, and
+        compared with all episodes when even together they are too few.
+        """
+        of_task: dict[tuple[str, ...], list[int]] = {}
+        for row in claims.tolist():
+            of_task.setdefault(manifest.tasks[row], []).append(row)
+        groups = [np.array(rows, np.intp) for rows in of_task.values() if len(rows) >= self.task_needed]
+        rare = np.array(sorted(r for rows in of_task.values() if len(rows) < self.task_needed for r in rows), np.intp)
+        pairs: list[tuple[IntArray, IntArray]] = [(rows, rows) for rows in groups]
+        if len(rare):
+            pairs.append((rare, rare if len(rare) >= self.grasps_needed else claims))
+        return pairs
+
     def _finding(self, manifest: Manifest, row: int, way: str, said: str, **more: Any) -> Finding:
         events = manifest.events
-        own = next(i for i in np.flatnonzero(events.row == row).tolist() if events.detail[i] == way)
+        own = int(np.searchsorted(events.row, row))
+        own += events.detail[own] != way  # each episode has one event for either way
         by_label = manifest["labelled_failed"][row] == 1
         return finding(
             self,
@@ -176,6 +203,11 @@ class EmptyGrasp:
 def _travel(closeness: FloatArray) -> float:
     """The largest rise of a signal over any lowest value before it."""
     return float((closeness - np.minimum.accumulate(closeness)).max())
+
+
+def _usual(values: FloatArray) -> float:
+    """What good episodes do: the upper quartile, which holds until three quarters of a task's episodes are bad."""
+    return float(robust.quantile(values, 0.75))
 
 
 def _share(hand: Hand) -> float:
