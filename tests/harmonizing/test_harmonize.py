@@ -255,6 +255,59 @@ def test_actions_that_the_card_does_not_explain(more, said):
     assert not made.action["arm.quaternion"].mask.any()
 
 
+# -- any card -------------------------------------------------------------------------------------
+
+UNITS = st.sampled_from(["rad", "deg", "tick", "percent", "m", "mm"])
+ENDS = st.tuples(st.floats(-200, 200), st.floats(0.5, 200)).map(lambda e: (e[0], e[0] + e[1]))
+
+
+@st.composite
+def joints(draw, name):
+    unit, sign = draw(UNITS), draw(st.sampled_from([-1, 1]))
+    if unit == "tick":
+        more = {"ticks_per_turn": draw(st.sampled_from([1024.0, 4096.0])), "zero_tick": draw(st.floats(0, 4096))}
+    elif unit == "percent":
+        lower, upper = draw(ENDS)
+        first, last = draw(ENDS)
+        return Joint(name=name, unit=unit, lower=lower, upper=upper, lower_rad=last, upper_rad=first)
+    else:
+        more = {"offset": draw(st.floats(-100, 100))}
+    return Joint(name=name, unit=unit, sign=sign, **more)
+
+
+@st.composite
+def cards(draw):
+    made = [draw(joints(f"j{i}")) for i in range(3)] + [Joint(name="jaw", kind="gripper", unit="unknown")]
+    closed, opened = draw(st.permutations(draw(ENDS)))
+    arm = Arm(name="a", joints=("j0", "j1"), gripper="jaw")
+    mode = draw(st.sampled_from(["joint_position", "joint_delta"]))
+    origin = draw(st.sampled_from(["state", "command"]))
+    return card(
+        made,
+        arms=(arm,),
+        grippers=(Gripper(joint="jaw", closed=closed, open=opened),),
+        control_mode=mode,
+        delta_from=origin,
+    )
+
+
+@given(cards(), st.integers(0, 1000), st.sampled_from(["absolute", "base", "end_effector"]))
+@settings(max_examples=60, deadline=None)
+def test_whatever_the_card_says_numbers_come_back(of, seed, actions):
+    rng = np.random.default_rng(seed)
+    native_ = rng.uniform(-300, 300, (2, 20, 4))
+    jaw = of.grippers[0]
+    native_[:, :, 3] = jaw.closed + rng.uniform(0, 1, (2, 20)) * (jaw.open - jaw.closed)
+    episode = make_episode(state=native_[0], action=native_[1], names=["j0", "j1", "j2", "jaw"], embodiment=of)
+    made = harmonize(episode, actions=actions)
+    assert not made.unconverted and not made.residuals
+    back = made.restore()
+    assert back["observation.state"] == pytest.approx(native_[0], abs=1e-6)
+    assert back["action"] == pytest.approx(native_[1], abs=1e-6)
+    opening = made.state["a.gripper"].values
+    assert opening.min() >= 0 and opening.max() <= 1
+
+
 # -- the rest -------------------------------------------------------------------------------------
 
 

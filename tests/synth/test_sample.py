@@ -111,3 +111,19 @@ def test_what_cannot_be_asked_for(tmp_path):
     with pytest.raises(UsageError, match="not empty"):
         generate(tmp_path / "full", episodes=1, video=False)
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("version", ["v3.0", "v2.1"])
+def test_extra_channels_change_no_other(tmp_path, version):
+    options: dict[str, Any] = {"episodes": 3, "seed": 4, "video": False, "jobs": 1, "version": version}
+    plain = Folder(generate(tmp_path / "plain", **options))
+    posed = Folder(generate(tmp_path / "posed", extra=("eef_pose", "object"), **options))
+    added = {"observation.state.eef_pose", "action.eef_pose", "observation.object_position"}
+    for index, told in plain.episodes.items():
+        rows = posed.episodes[index].rows
+        assert rows.keys() - told.rows.keys() == added
+        for key, values in told.rows.items():
+            assert (rows[key] == values).all()
+        assert np.linalg.norm(rows["observation.state.eef_pose"][:, 3:], axis=1) == pytest.approx(1, abs=1e-6)
+    with pytest.raises(UnknownNameError, match="no 'eef'; known"):
+        generate(tmp_path / "none", extra=("eef",))

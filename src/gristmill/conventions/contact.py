@@ -31,7 +31,13 @@ class Contact(NamedTuple):
 
 
 def contact_of(episode: Episode, times_s: TimesS) -> Contact | None:
-    """Contact at these times, from the first channel that can tell it; None when no channel can."""
+    """Contact at the times of the episode's motion, from the first channel that can tell it; None when none can."""
+    if "contact" not in episode.derived:
+        episode.derived["contact"] = _contact_of(episode, times_s)
+    return episode.derived["contact"]
+
+
+def _contact_of(episode: Episode, times_s: TimesS) -> Contact | None:
     others = [c for c in episode.channels.values() if c.role == "other" and len(c.values) > 1]
     for channel in others:
         if _FORCE.search(channel.key.casefold()):
