@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,40 +15,57 @@ from gristmill.formats.logs.stream import Format
 
 _MAX_DEPTH = 24
 _MAX_LEAVES = 20_000
+_NUMBERS = {bool, int, float, type(None)}
 
 
 class _Flat:
     """Numbers and texts of one message, as they are met."""
 
     def __init__(self) -> None:
-        self.numbers: dict[str, np.ndarray] = {}
+        self.numbers: dict[str, Any] = {}  # lists of numbers, or bytes
         self.texts: dict[str, str | tuple[str, ...]] = {}
         self.arrays: set[str] = set()
 
-    def group(self) -> Group:
-        layout = tuple((path, v.shape[1]) for path, v in self.numbers.items())
-        names = tuple((path, t) for path, t in self.texts.items() if isinstance(t, tuple))
-        return Group(np.zeros(1, np.intp), self.numbers, self.texts, (layout, names), self.arrays)
+    @property
+    def layout(self) -> tuple:
+        """Equal for messages whose numbers lie alike."""
+        named = tuple([(path, t) for path, t in self.texts.items() if isinstance(t, tuple)])
+        return tuple(self.numbers), tuple(map(len, self.numbers.values())), frozenset(self.arrays), named
 
-    def number(self, path: str, values: Any, dtype: Any = None, *, is_array: bool = True) -> None:
-        if is_array:
-            self.arrays.add(path)
-        try:
-            array = np.asarray(values, dtype)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise MessageError(f"{path} holds what is no number ({error})") from None
-        if array.dtype.kind not in "biuf":
-            array = array.astype(np.float64)  # integers beyond 64 bits
-        self.numbers[path] = array.reshape(1, -1)
-        self._limit()
-
-    def text(self, path: str, value: str | tuple[str, ...]) -> None:
-        self.texts[path] = value
-        self._limit()
-
-    def _limit(self) -> None:
+    def limit(self) -> None:
+        """Refuse messages that would take more memory than any robot's state."""
         if len(self.numbers) + len(self.texts) > _MAX_LEAVES:
             raise MessageError(f"a message has more than {_MAX_LEAVES} fields")
+
+
+def _group(rows: list[int], flats: Sequence[_Flat]) -> Group:
+    """Messages of one layout together."""
+    numbers = {path: _stacked(path, [flat.numbers[path] for flat in flats]) for path in flats[0].numbers}
+    return Group(np.array(rows, np.intp), numbers, flats[0].texts, flats[0].layout, flats[0].arrays)
+
+
+def _stacked(path: str, values: Sequence[Any]) -> np.ndarray:
+    """(n, count) of n lists of numbers."""
+    if isinstance(values[0], bytes):
+        return np.stack([np.frombuffer(v, np.uint8) for v in values])
+    try:
+        array = np.array(values, None if len(values[0]) else np.float64)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise MessageError(f"{path} holds what is no number ({error})") from None
+    # Integers beyond 64 bits come as objects.
+    return array if array.dtype.kind in "biuf" else array.astype(np.float64)
+
+
+def _many(flatten: Callable[[bytes | memoryview], _Flat], payloads: Sequence[bytes | memoryview]) -> Iterator[Group]:
+    """Many messages, by layout."""
+    groups: dict[tuple, tuple[list[int], list[_Flat]]] = {}
+    for row, data in enumerate(payloads):
+        flat = flatten(data)
+        rows, flats = groups.setdefault(flat.layout, ([], []))
+        rows.append(row)
+        flats.append(flat)
+    for rows, flats in groups.values():
+        yield _group(rows, flats)
 
 
 class JsonDecoder:
@@ -60,6 +77,17 @@ class JsonDecoder:
         Raises:
             MessageError: it is no JSON object.
         """
+        return _group([0], [self._flat(data)])
+
+    def many(self, payloads: Sequence[bytes | memoryview]) -> Iterator[Group]:
+        """Many messages, by layout.
+
+        Raises:
+            MessageError: one is no JSON object.
+        """
+        return _many(self._flat, payloads)
+
+    def _flat(self, data: bytes | memoryview) -> _Flat:
         import orjson
 
         try:
@@ -70,34 +98,36 @@ class JsonDecoder:
             raise MessageError("a message is JSON, but no object")
         flat = _Flat()
         _json(value, "", flat, 0)
-        return flat.group()
-
-    def many(self, payloads: Sequence[bytes | memoryview]) -> Iterator[Group]:
-        """The messages, one by one."""
-        return _one_by_one(self, payloads)
+        return flat
 
 
 def _json(value: Any, path: str, flat: _Flat, depth: int) -> None:
-    if depth > _MAX_DEPTH:
-        raise MessageError(f"a message is nested more than {_MAX_DEPTH} deep")
-    if isinstance(value, dict):
+    if isinstance(value, bool | int | float):
+        flat.numbers[path] = [value]
+    elif isinstance(value, str):
+        flat.texts[path] = value
+    elif isinstance(value, dict):
+        if depth > _MAX_DEPTH:
+            raise MessageError(f"a message is nested more than {_MAX_DEPTH} deep")
         for key, inner in value.items():
             _json(inner, f"{path}.{key}" if path else key, flat, depth + 1)
-    elif isinstance(value, bool | int | float):
-        flat.number(path, [value], is_array=False)
-    elif isinstance(value, str):
-        flat.text(path, value)
+        flat.limit()
     elif isinstance(value, list):
-        if all(isinstance(v, bool | int | float) or v is None for v in value):
-            # JSON has no NaN: writers put null in its place.
-            flat.number(
-                path, [np.nan if v is None else v for v in value] if None in value else value, None if value else float
-            )
-        elif all(isinstance(v, str) for v in value):
-            flat.text(path, tuple(value))
-        else:
-            for i, inner in enumerate(value):
-                _json(inner, f"{path}[{i}]", flat, depth + 1)
+        _json_list(value, path, flat, depth)
+
+
+def _json_list(value: list[Any], path: str, flat: _Flat, depth: int) -> None:
+    kinds = set(map(type, value))
+    if kinds <= _NUMBERS:
+        # JSON has no NaN: writers put null in its place.
+        flat.numbers[path] = [np.nan if v is None else v for v in value] if type(None) in kinds else value
+        flat.arrays.add(path)
+    elif kinds == {str}:
+        flat.texts[path] = tuple(value)
+    else:
+        for i, inner in enumerate(value):
+            _json(inner, f"{path}[{i}]", flat, depth + 1)
+            flat.limit()
 
 
 class ProtobufDecoder:
@@ -117,6 +147,7 @@ class ProtobufDecoder:
         except ModuleNotFoundError as error:
             raise CorpusError(f"{error.name} is not installed; run pip install 'gristmill[logs]'") from None
         self._damaged = (DecodeError, ValueError)
+        self._known: dict[str, list[tuple[str, str, bool]]] = {}
         schema = Schema(id=1, name=form.type, encoding=form.schema_encoding, data=form.schema)
         try:
             self._decode = DecoderFactory().decoder_for(form.encoding, schema)
@@ -131,55 +162,61 @@ class ProtobufDecoder:
         Raises:
             MessageError: it is damaged.
         """
+        return _group([0], [self._flat(data)])
+
+    def many(self, payloads: Sequence[bytes | memoryview]) -> Iterator[Group]:
+        """Many messages, by layout.
+
+        Raises:
+            MessageError: one is damaged.
+        """
+        return _many(self._flat, payloads)
+
+    def _flat(self, data: bytes | memoryview) -> _Flat:
         assert self._decode is not None
         try:
             message = self._decode(bytes(data))
         except self._damaged as error:
             raise MessageError(f"a protobuf message is damaged ({_line(error)})") from None
         flat = _Flat()
-        _protobuf(message, "", flat, 0)
-        return flat.group()
+        self._walk(message, "", flat, 0)
+        return flat
 
-    def many(self, payloads: Sequence[bytes | memoryview]) -> Iterator[Group]:
-        """The messages, one by one."""
-        return _one_by_one(self, payloads)
+    def _walk(self, message: Any, path: str, flat: _Flat, depth: int) -> None:
+        if depth > _MAX_DEPTH:
+            raise MessageError(f"a message is nested more than {_MAX_DEPTH} deep")
+        for name, sort, repeated in self._fields(message.DESCRIPTOR):
+            inner = f"{path}.{name}" if path else name
+            value = getattr(message, name)
+            if sort == "message":
+                if repeated:
+                    for i, part in enumerate(value):
+                        self._walk(part, f"{inner}[{i}]", flat, depth + 1)
+                        flat.limit()
+                elif message.HasField(name):
+                    self._walk(value, inner, flat, depth + 1)
+            elif sort == "text":
+                flat.texts[inner] = tuple(value) if repeated else value
+            elif repeated or sort == "bytes":
+                flat.numbers[inner] = value if sort == "bytes" else list(value)
+                flat.arrays.add(inner)
+            else:
+                flat.numbers[inner] = [value]
+        flat.limit()
 
-
-def _protobuf(message: Any, path: str, flat: _Flat, depth: int) -> None:
-    if depth > _MAX_DEPTH:
-        raise MessageError(f"a message is nested more than {_MAX_DEPTH} deep")
-    for f in message.DESCRIPTOR.fields:
-        inner = f"{path}.{f.name}" if path else f.name
-        value = getattr(message, f.name)
-        if f.is_repeated:
-            if f.message_type is not None and f.message_type.GetOptions().map_entry:
-                continue  # maps have no order, so no columns
-            _repeated(f, list(value), inner, flat, depth)
-        elif f.message_type is not None:
-            if message.HasField(f.name):
-                _protobuf(value, inner, flat, depth + 1)
-        elif f.type == f.TYPE_STRING:
-            flat.text(inner, value)
-        elif f.type == f.TYPE_BYTES:
-            flat.number(inner, np.frombuffer(value, np.uint8))
-        else:
-            flat.number(inner, [value], is_array=False)
-
-
-def _repeated(f: Any, values: list[Any], path: str, flat: _Flat, depth: int) -> None:
-    if f.message_type is not None:
-        for i, value in enumerate(values):
-            _protobuf(value, f"{path}[{i}]", flat, depth + 1)
-    elif f.type == f.TYPE_STRING:
-        flat.text(path, tuple(values))
-    elif f.type != f.TYPE_BYTES:
-        flat.number(path, values, None if values else np.float64)
-
-
-def _one_by_one(decoder: Any, payloads: Sequence[bytes | memoryview]) -> Iterator[Group]:
-    for row, data in enumerate(payloads):
-        group = decoder.one(memoryview(data))
-        yield group._replace(rows=np.array([row]))
+    def _fields(self, descriptor: Any) -> list[tuple[str, str, bool]]:
+        """(name, sort, whether it is repeated) of a message's fields that can be columns or texts."""
+        known = self._known.get(descriptor.full_name)
+        if known is None:
+            known = []
+            for f in descriptor.fields:
+                is_map = f.message_type is not None and f.message_type.GetOptions().map_entry
+                special = {f.TYPE_STRING: "text", f.TYPE_BYTES: "bytes"}.get(f.type, "number")
+                sort = "message" if f.message_type is not None else special
+                if not is_map and not (sort == "bytes" and f.is_repeated):  # maps have no order, so no columns
+                    known.append((f.name, sort, bool(f.is_repeated)))
+            self._known[descriptor.full_name] = known
+        return known
 
 
 def unpacked_base64(text: str) -> bytes:
