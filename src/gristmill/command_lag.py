@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gristmill.motion import Motion
+from gristmill.motion import HELD, Motion
 from gristmill.runs import runs_of, widened
 from gristmill.types import FloatArray, Mask
 
@@ -44,6 +44,8 @@ class CommandLag:
 
 def lag_of(motion: Motion, min_delay_s: float, max_delay_s: float) -> CommandLag | str:
     """The lag of an episode between two delays, or why it cannot be told."""
+    if motion.held:
+        return HELD  # samples that were held are late by themselves
     pairs = motion.layout.arm_pairs
     if not pairs.count:
         return "no dimension of the action commands one of the state by name"

@@ -393,7 +393,7 @@ def test_without_resample_a_training_set_is_refused_and_the_audit_says_what_it_c
     raw = opened("")
     audit = raw.audit(jobs=1)
     unasked = {n.check: n.reason for n in audit.not_checked}
-    for check in ("action_is_next_state", "tracking_offset"):
+    for check in ("action_is_next_state", "lag", "tracking_offset"):
         assert "[resample]" in unasked[check]
     for dry_run in (True, False):
         with pytest.raises(UsageError) as refused:
