@@ -165,11 +165,31 @@ def test_options_name_state_and_action(tmp_path: Path) -> None:
         opened(path, state=["qpos"])
 
 
+def test_names_of_dimensions_are_stated(tmp_path: Path) -> None:
+    path = made.make(tmp_path / "b")
+    corpus = opened(path, names={"n_contacts": ["count"], "action": ["x", "y"]})
+    assert [d.label for d in corpus.facts.dims[-2:]] == ["action[x]", "action[y]"]
+    assert next(iter(corpus.episodes([0]))).channels["n_contacts"].names == ("count",)
+    with pytest.raises(CorpusError, match=r"options.names: there is no channel 'state'; known: action, keypoint"):
+        opened(path, names={"state": ["x"]})
+    for names in (["x"], ["x", "y", "z"], ["x", "x"]):
+        with pytest.raises(CorpusError, match=r"options.names: 'action' has 2 dimensions"):
+            opened(path, names={"action": names})
+    with pytest.raises(RecipeError, match=r"names\.action: expected a list"):
+        opened(path, names={"action": "x"})
+
+
 def test_what_is_stated_differently_is_measured_anew(tmp_path: Path) -> None:
     path = made.make(tmp_path / "b")
-    stated = ({}, {"rate_hz": 20}, {"state": ["keypoint"]}, {"absent_chunks": "fill"})
+    stated = (
+        {},
+        {"rate_hz": 20},
+        {"state": ["keypoint"]},
+        {"names": {"action": ["x", "y"]}},
+        {"absent_chunks": "fill"},
+    )
     stamps = [tuple(opened(path, **options).table.values_stamp) for options in stated]
-    assert len(set(stamps)) == 4
+    assert len(set(stamps)) == 5
     path = made.make(tmp_path / "c", smooth())
     for options in stated[:2]:  # the same store, and the snapshot agrees with what was audited
         project = gristmill.open(path, options=RATE | {"task": "wipe"} | options, store=tmp_path / "store")

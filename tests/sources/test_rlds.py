@@ -131,6 +131,16 @@ def test_options_name_task_state_and_action(tmp_path: Path) -> None:
         opened(root, state=["qpos"])
 
 
+def test_names_of_dimensions_are_stated(tmp_path: Path) -> None:
+    root = made.make(tmp_path / "arm")
+    corpus = opened(root, names={"action": ["x", "gripper"]})
+    assert [d.label for d in corpus.facts.dims[-2:]] == ["action[x]", "action[gripper]"]
+    assert next(iter(corpus.episodes([0]))).channels["action"].names == ("x", "gripper")
+    assert corpus.table.values_stamp != opened(root).table.values_stamp
+    with pytest.raises(CorpusError, match=r"options.names: 'action' has 2 dimensions"):
+        opened(root, names={"action": ["x"]})
+
+
 def test_parts_of_the_robot_are_state_and_parts_of_the_action_action(tmp_path: Path) -> None:
     ones = np.ones((6, 1), np.float32)
     arm = made.episode(

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from gristmill.embodiment import Embodiment, resolve
 from gristmill.episode import Camera, CameraInfo, Channel, CorpusFacts, Dim, Episode, EpisodeTable, Role, episode_id
-from gristmill.errors import CorpusError, RecordingError
+from gristmill.errors import RecordingError
 from gristmill.finding import Issue
 from gristmill.formats.cameras import LazyCameras
 from gristmill.types import TimesS
@@ -44,35 +44,6 @@ class ChannelSpec:
     def feature(self) -> dict[str, Any]:
         """The channel in LeRobot's vocabulary, which exports are written in."""
         return {"dtype": self.dtype, "shape": [self.width], "names": list(self.names) or None}
-
-
-Found = TypeVar("Found")
-
-
-def named(
-    numbers: Mapping[str, tuple[Found, ChannelSpec]], names: Mapping[str, Sequence[str]]
-) -> dict[str, tuple[Found, ChannelSpec]]:
-    """Channels with the names of dimensions that a user states.
-
-    Args:
-        numbers: channel key -> where the reader finds it, and its spec.
-        names: channel key -> one name a dimension.
-
-    Raises:
-        CorpusError: there is no such channel, or the names are too few, too many, or not distinct.
-    """
-    done = dict(numbers)
-    for key, given in names.items():
-        if key not in done:
-            raise CorpusError(f"options.names: there is no channel {key!r}; known: {', '.join(sorted(done)) or 'none'}")
-        found, spec = done[key]
-        if len(given) != spec.width or len(set(given)) < len(given):
-            raise CorpusError(
-                f"options.names: {key!r} has {spec.width} dimensions; give as many names, each another, "
-                f"not {len(given)} of which {len(set(given))} differ"
-            )
-        done[key] = found, replace(spec, names=tuple(given))
-    return done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

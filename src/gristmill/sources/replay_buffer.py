@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -23,6 +24,7 @@ class ReplayBuffer:
         # Arrays that are state and action where their names do not tell.
         state: tuple[str, ...] = ()
         action: tuple[str, ...] = ()
+        names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # channel -> names of its dimensions
         # Chunks that are not there were lost, or hold the fill value, which writers may leave out.
         absent_chunks: Literal["lost", "fill"] = "lost"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +24,7 @@ class Rlds:
         # Entries that are state and action where their names do not tell: "observation.joint_positions".
         state: tuple[str, ...] = ()
         action: tuple[str, ...] = ()
+        names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # channel -> names of its dimensions
 
     @classmethod
     def recognizes(cls, path: Path) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from gristmill.embodiment import Embodiment
 from gristmill.errors import CorpusError, RecordingError
 from gristmill.finding import Issue, Kind
 from gristmill.formats.recorded import Header, RecordedCorpus
+from gristmill.formats.stated import named
 from gristmill.formats.tfrecord import example, framing
 from gristmill.formats.tfrecord.declared import STEPS, Entry, declared, shown
 from gristmill.formats.tfrecord.layout import Layout, column, layout_of
@@ -73,6 +74,7 @@ def open_dataset(path: Path, *, key: str, card: Embodiment | None, options: Any,
     layout = layout_of(entries, rate_hz=rate_hz, state=options.state, action=options.action)
     if not layout.numbers and not layout.cameras:
         raise CorpusError(f"{path}: the records hold no numbers and no pictures under `steps/`; this is no RLDS")
+    layout = replace(layout, numbers=named(layout.numbers, options.names))
     headers: list[Header] = []
     seen: list[_Seen] = []
     issues = [*found.issues, *absent]

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from gristmill.episode import Camera, Channel
 from gristmill.errors import RecordingError, VideoError
-from gristmill.formats.recorded import ChannelSpec, Header
+from gristmill.formats.recorded import ChannelSpec, Header, Reader
 from gristmill.formats.tfrecord import example, framing
 from gristmill.formats.tfrecord.declared import Entry
 from gristmill.formats.tfrecord.layout import Layout
@@ -19,7 +19,7 @@ from gristmill.types import Table, TimesS
 from gristmill.video.images import ImageCamera
 
 
-class RldsReader:
+class RldsReader(Reader):
     """Implements `gristmill.formats.recorded.Reader`. It keeps the record that was read last.
 
     Args:

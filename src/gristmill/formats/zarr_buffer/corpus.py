@@ -14,6 +14,7 @@ from gristmill.embodiment import Embodiment
 from gristmill.errors import CorpusError, RecordingError
 from gristmill.finding import Issue, Kind
 from gristmill.formats.recorded import Header, RecordedCorpus
+from gristmill.formats.stated import named
 from gristmill.formats.zarr_buffer.arrays import StoredArray, library
 from gristmill.formats.zarr_buffer.layout import Layout, layout_of
 from gristmill.formats.zarr_buffer.metadata import ArrayMeta, arrays
@@ -57,6 +58,7 @@ def open_buffer(path: Path, *, key: str, card: Embodiment | None, options: Any, 
     )
     if not layout.numbers and not layout.cameras:
         raise CorpusError(f"{place.label}: there is no array of numbers or pictures under `data`")
+    layout = replace(layout, numbers=named(layout.numbers, options.names))
     starts = np.concatenate(([0], ends[:-1]))
     rate_hz = options.rate_hz or _clock_rate(layout, stored, starts, ends)
     if rate_hz is None:
