@@ -34,6 +34,7 @@ RULE = Resample(rate_hz=RATE_HZ)
 ASKED = {
     "action_is_next_state",
     "camera_frames",
+    "lag",
     "length",
     "non_finite",
     "rate",
