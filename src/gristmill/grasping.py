@@ -134,7 +134,7 @@ class Hand:
     @cached_property
     def felt_anywhere(self) -> FloatArray:
         """(t,) the same, with a force-torque sensor at the wrist."""
-        return self._felt(("touch", "effort", "wrench"))
+        return self._felt(("touch", "effort", "wrench")) if self.feels("wrench") else self.felt
 
     def feels(self, *senses: Sense) -> bool:
         """Whether it has a sensor of one of these."""
@@ -163,12 +163,14 @@ def noises(values: FloatArray, start: int) -> FloatArray:
         return np.zeros(len(values))
     known = np.isfinite(values)
     values = np.where(known, np.clip(values, -1e15, 1e15), 0.0)
-    zero = robust.median(values[: max(_FEWEST, start)])
-    steps = np.abs(np.diff(values, axis=0))
-    smallest = np.where(steps > 0, steps, np.inf).min(axis=0)
-    smallest = np.where(np.isfinite(smallest), smallest, 0.0)
-    steady = np.count_nonzero(steps, axis=0) < _STEADY * len(steps)
-    noise = np.maximum(robust.NORMAL * robust.median(steps) / np.sqrt(2), np.where(steady, smallest / 10, smallest))
+    first = np.sort(values[: max(_FEWEST, start)], axis=0)
+    zero = first[(len(first) - 1) // 2]
+    steps = np.sort(np.abs(values[1:] - values[:-1]), axis=0)
+    changes = np.count_nonzero(steps, axis=0)
+    smallest = steps[np.minimum(len(steps) - changes, len(steps) - 1), np.arange(steps.shape[1])]
+    steady = changes < _STEADY * len(steps)
+    typical = robust.NORMAL / np.sqrt(2) * steps[(len(steps) - 1) // 2]
+    noise = np.maximum(typical, np.where(steady, smallest / 10, smallest))
     away = np.where(known, np.abs(values - zero), 0.0)
     return np.divide(away, noise, out=np.zeros_like(away), where=noise > 0).max(axis=1)
 
@@ -240,7 +242,7 @@ def can_feel(episode: Episode) -> bool:
     Raises:
         RecordingError: the recording cannot be read.
     """
-    return bool(places_of(episode.channels))
+    return bool(_places_of(episode))
 
 
 @lru_cache(maxsize=4096)
@@ -275,6 +277,18 @@ def places_of(channels: Mapping[str, Channel]) -> tuple[Place, ...]:
             _places.clear()
         places = _places[key] = tuple(p for c in channels.values() if c.role != "action" for p in _places_in(c))
     return places
+
+
+def _places_of(episode: Episode) -> tuple[Place, ...]:
+    places = episode.derived.get("sensors")
+    if places is None:
+        places = episode.derived["sensors"] = places_of(episode.channels)
+    return places
+
+
+def ranked(values: FloatArray, share: float) -> float:
+    """The order statistic nearest below `share` of some values, of which there is one at least; quickly."""
+    return float(np.sort(values)[int(share * (len(values) - 1))])
 
 
 def held(channel: Channel, times_s: FloatArray) -> FloatArray:
@@ -315,7 +329,7 @@ def _side(text: str) -> str:
 
 def _hands(episode: Episode) -> tuple[Hand, ...]:
     motion = motion_of(episode)
-    places = places_of(episode.channels)
+    places = _places_of(episode)
     rows = _gripper_rows(motion.layout)
     hands = []
     for side, state, command in rows:

@@ -12,7 +12,7 @@ from gristmill.checks.empty_grasp import EmptyGrasp
 from gristmill.checks.grasp_contact import GraspContact
 from gristmill.checks.slip import Slip
 from gristmill.finding import Kind
-from gristmill.grasping import claimed, claims_grasp, grips
+from gristmill.grasping import claimed
 from gristmill.sources import open_path
 from gristmill.synth import generate
 from gristmill.testing import judge
@@ -141,33 +141,3 @@ def test_real_recordings_without_such_sensors_are_unknown(real_data, name):
     for check in CHECKS:
         assert all(check.measure(e).unknown for e in episodes)
         assert judge(check, episodes) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "claims"),
-    [
-        ("Pick up the red cube", True),
-        ("grasp the handle and pull", True),
-        ("lift the lid", True),
-        ("open the drawer, then put the spoon in it", True),
-        ("move the arm over and place the cup down", True),
-        ("push the T onto the mark", False),
-        ("move the gripper above the red cube", False),
-        ("press the lift button", False),
-        ("wipe the table", False),
-        ("", False),
-    ],
-)
-def test_which_texts_claim_a_grasp(text, claims):
-    assert claims_grasp(text) is claims
-
-
-def test_closings_of_a_gripper():
-    signal = np.concatenate([np.zeros(10), np.linspace(0, 1, 11), np.ones(9), np.linspace(1, 0, 11), np.zeros(5)])
-    (grip,) = grips(signal, 0.2)
-    assert abs(grip.start - 10) <= 1
-    assert abs(grip.closed - 20) <= 1
-    assert abs(grip.stop - 30) <= 1
-    assert grips(signal, 1.5) == []
-    assert [g.stop for g in grips(signal[:25], 0.2)] == [25]  # never opens again
-    assert grips(np.zeros(5), 0.0) == []

@@ -12,7 +12,7 @@ from gristmill import robust
 from gristmill.check import Column, Measured, Reads, measuring
 from gristmill.episode import Episode
 from gristmill.finding import Event, Finding, Kind
-from gristmill.grasping import SUSTAINED_S, TOUCHED, Hand, can_feel, claimed, failed, grips, hands_of, sustained
+from gristmill.grasping import SUSTAINED_S, TOUCHED, Hand, can_feel, claimed, failed, grips, hands_of, ranked, sustained
 from gristmill.manifest import Manifest, finding
 from gristmill.types import FloatArray, IntArray
 
@@ -194,7 +194,7 @@ class EmptyGrasp:
                 target = way * hand.polarity.closed
             else:
                 continue
-            kept = max(0.0, float(np.median(target - closeness[inside])))
+            kept = max(0.0, ranked(target - closeness[inside], 0.5))
             if not kept <= best[1]:
                 best = ((grip.start, grip.stop), kept)
         return best

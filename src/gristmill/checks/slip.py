@@ -11,7 +11,7 @@ import numpy as np
 from gristmill.check import Column, Measured, Reads, measuring
 from gristmill.episode import Episode
 from gristmill.finding import Event, Finding, Kind
-from gristmill.grasping import SUSTAINED_S, TOUCHED, Hand, can_feel, failed, hands_of
+from gristmill.grasping import SUSTAINED_S, TOUCHED, Hand, can_feel, failed, hands_of, ranked
 from gristmill.grouping import by_channel, strongest
 from gristmill.manifest import Manifest, finding
 from gristmill.runs import runs_of
@@ -89,15 +89,15 @@ class Slip:
         clock = hand.motion.clock
         felt = hand.felt[start:stop]
         shortest = clock.frames(self.shortest_s)
-        usual = float(np.quantile(felt, 0.75))
+        usual = ranked(felt, 0.75)
         for a, b in runs_of(felt < max(TOUCHED, self.collapse * usual), shortest):
             yield Event(*clock.span_s(start + a, start + b), (b - a) * clock.period_s, hand.label, detail=_LOST)
         closeness = hand.closing_seen * hand.position[start:stop]
-        held = float(np.median(closeness[:shortest]))
+        held = ranked(closeness[:shortest], 0.5)
         moved = closeness - held > self.further * hand.range
         if hand.commanded is not None:
             command = hand.closing_seen * hand.commanded[start:stop]
-            moved &= command - float(np.median(command[:shortest])) < self.further * hand.range / 2
+            moved &= command - ranked(command[:shortest], 0.5) < self.further * hand.range / 2
         for a, b in runs_of(moved, shortest):
             yield Event(*clock.span_s(start + a, start + b), (b - a) * clock.period_s, hand.label, detail=_FURTHER)
 
@@ -115,7 +115,7 @@ def _carries(hand: Hand) -> list[tuple[int, int]]:
         stop = after = min(_opening(signal, begin, hand.range) for signal in signals)
         felt = hand.felt[begin:stop]
         if len(felt):
-            firm = np.flatnonzero(felt >= np.quantile(felt, 0.75) / 2)
+            firm = np.flatnonzero(felt >= ranked(felt, 0.75) / 2)
             found.append((begin + int(firm[0]), stop))
     return found
 
