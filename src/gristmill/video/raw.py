@@ -81,8 +81,13 @@ def grey(frames: np.ndarray) -> Luma:
     """Luma (n, h, w) of RGB frames (n, h, w, 3), by BT.601; grey frames (n, h, w) are given back."""
     if frames.ndim == 3:
         return frames
-    total = frames[..., 0].astype(np.uint32) * _LUMA[0]
-    total += frames[..., 1].astype(np.uint32) * _LUMA[1]
-    total += frames[..., 2].astype(np.uint32) * _LUMA[2]
-    total += 1 << 15
-    return (total >> 16).astype(np.uint8)
+    out = np.empty(frames.shape[:3], np.uint8)
+    # One picture at a time, in memory that stays in the cache.
+    total, part = np.empty((2, *frames.shape[1:3]), np.uint32)
+    for image, into in zip(frames, out, strict=True):
+        np.multiply(image[..., 0], _LUMA[0], out=total, dtype=np.uint32)
+        for channel in (1, 2):
+            total += np.multiply(image[..., channel], _LUMA[channel], out=part, dtype=np.uint32)
+        total += 1 << 15
+        np.right_shift(total, 16, out=into, dtype=np.uint32, casting="unsafe")
+    return out
