@@ -14,7 +14,7 @@ from gristmill.episode import CorpusFacts
 from gristmill.errors import CorpusError
 from gristmill.pipeline.embodying import embody
 from gristmill.synth import generate
-from gristmill.synth.convention_errors import EXTRA
+from gristmill.synth.convention_errors import EXTRA, plant
 from gristmill.testing import facts_of, make_episode, reaching
 
 NOBODY = Embodiment(key="nobody", title="no robot", inferred=True)
@@ -57,6 +57,35 @@ def test_the_sample_is_drafted_as_it_is(posed, tmp_path):
     assert all(j.lower is None and j.velocity_max is None for j in card.joints), "what was seen is no limit"
     assert "by observation.contact_force, it goes down before contact" in text
     assert "response_s" in text and "actions change with every sample" in text
+
+
+def renamed(episode, error):
+    """An episode with an error, and quaternions whose numbers are only counted."""
+    spoilt = plant(error, episode, NOBODY)
+    channels = {
+        k: replace(c, names=tuple(f"eef_q{i}" if n.startswith("eef_q") else n for i, n in enumerate(c.names)))
+        for k, c in spoilt.channels.items()
+    }
+    return replace(spoilt, load_channels=lambda: channels, embodiment=NOBODY)
+
+
+@pytest.mark.parametrize(("error", "order"), [("quaternion_order", "wxyz"), ("control_rate", "xyzw")])
+def test_the_order_of_quaternions_is_told_by_the_joints(posed, tmp_path, error, order):
+    from gristmill.sources import open_path
+
+    episodes = [renamed(e, error) for e in open_path(posed).episodes(range(5))]
+    card, text = drafted(episodes, tmp_path)
+    assert card.quaternion_order == order
+    assert "misses what the joints do" in plain(text)
+    assert ("actions change every 3 samples" in plain(text)) == (error == "control_rate")
+
+
+def test_a_reversed_gripper_is_drafted_reversed(posed, tmp_path):
+    from gristmill.sources import open_path
+
+    episodes = [renamed(e, "gripper_polarity") for e in open_path(posed).episodes(range(8))]
+    (gripper,) = drafted(episodes, tmp_path)[0].grippers
+    assert (gripper.closed, gripper.open) == (1.0, 0.0)
 
 
 def test_the_draft_is_audited_with_and_accuses_nobody(posed, tmp_path, capfd):

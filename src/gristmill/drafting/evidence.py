@@ -18,6 +18,7 @@ from gristmill.layout import Layout, layout_of_dims
 from gristmill.motion import Motion, motion_of
 from gristmill.types import FloatArray, Mask
 
+_KEPT = 5  # episodes whose states are kept
 _MIN_DELAY_S, _MAX_DELAY_S = -0.2, 0.8
 
 
@@ -39,7 +40,8 @@ class Evidence:
         lags_s: delay of the state behind its commands, of each episode.
         grips: row -> how a gripper moved around contacts, if its low end were closed; of each episode.
         signals: the channel that told contacts, of each episode that has one.
-        unit_length: channel and column at which four numbers of unit length begin -> largest error of any episode.
+        unit_length: row at which four neighbours of one channel begin -> largest error of their length from 1.
+        states: states (d, t) of the first episodes, for questions that need guesses first.
     """
 
     layout: Layout
@@ -56,6 +58,7 @@ class Evidence:
     grips: dict[int, list[Grips]] = field(default_factory=dict)
     signals: list[str] = field(default_factory=list)
     unit_length: dict[int, float] = field(default_factory=dict)
+    states: list[FloatArray] = field(default_factory=list)
 
 
 def collect(dims: Iterable[Dim], episodes: Iterable[Episode]) -> Evidence:
@@ -105,6 +108,8 @@ def _add(found: Evidence, episode: Episode, motion: Motion) -> None:
         lag = lag_of(motion, _MIN_DELAY_S, _MAX_DELAY_S)
         if not isinstance(lag, str) and lag.match > 0.8:
             found.lags_s.append(lag.lag_s)
+    if len(found.states) < _KEPT:
+        found.states.append(values[motion.layout.state])
     _add_grips(found, episode, motion)
     _add_lengths(found, values)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gristmill import robust
+from gristmill.conventions.chains import misfit
 from gristmill.drafting.evidence import Evidence
 from gristmill.embodiment import ControlMode, JointKind, Unit, plain_name
 
@@ -19,6 +20,8 @@ _UNIT_LENGTH = 0.02  # largest error of the length of what is taken for a quater
 _FULL_TURN_RAD = 1.05 * 2 * np.pi
 _TICKS = 400.0
 _HOLDS = 0.85
+# The rule of the check `quaternion_order`: misfits that mean nothing, that decide, and that are an explanation.
+_LEAST_RAD, _FACTOR, _FITS_RAD = 0.004, 4.0, 0.03
 
 
 class Guess(NamedTuple):
@@ -76,14 +79,34 @@ def quaternion_rows(evidence: Evidence) -> dict[int, int]:
 
 
 def quaternion_order(evidence: Evidence) -> Guess:
-    """The order of quaternions, by the names of their numbers."""
+    """The order of quaternions: by the names of their numbers, else by the joints that carry the end effector."""
     orders = set()
-    for start in set(quaternion_rows(evidence).values()):
+    starts = sorted(set(quaternion_rows(evidence).values()))
+    for start in starts:
         last = [plain_name(evidence.layout.dims[start + i].name)[-1:] for i in range(4)]
         orders.add("".join(last) if "".join(last) in ("xyzw", "wxyz") else "")
     if len(orders) == 1 and "" not in orders:
         return Guess(orders.pop(), "by the names of its numbers")
-    return Guess("unknown", "the names of its numbers do not tell xyzw from wxyz")
+    return _order_by_joints(evidence, starts)
+
+
+def _order_by_joints(evidence: Evidence, starts: list[int]) -> Guess:
+    """Only one order is a chain of rotations about the joints, if there is one arm whose joints are listed in order."""
+    unsure = "the names of its numbers do not tell xyzw from wxyz"
+    states = evidence.layout.states
+    joints = [r for r in range(states) if kind_of(evidence, r) == "revolute" and unit_of(evidence, r)[0] == "rad"]
+    own = [start for start in starts if start + 4 <= states]
+    if len(own) != 1 or len(joints) < 2:
+        return Guess("unknown", unsure)
+    told = [m for values in evidence.states if (m := misfit(values[own[0] : own[0] + 4].T, values[joints].T))]
+    if not told:
+        return Guess("unknown", f"{unsure}, and too little moves")
+    xyzw, wxyz = (float(np.median(column)) for column in list(zip(*told, strict=True))[:2])
+    said = f"read as xyzw it misses what the joints do by {xyzw:.2g} rad, read as wxyz by {wxyz:.2g} rad"
+    better, worse = min(xyzw, wxyz), max(xyzw, wxyz)
+    if worse < _LEAST_RAD or worse < _FACTOR * better or better > _FITS_RAD:
+        return Guess("unknown", f"{unsure}; {said}, which decides nothing")
+    return Guess("xyzw" if xyzw < wxyz else "wxyz", f"{said}, if the joints are listed from base to tip")
 
 
 def control_mode(evidence: Evidence) -> tuple[ControlMode, str]:
