@@ -83,7 +83,8 @@ def grey(frames: np.ndarray) -> Luma:
         return frames
     out = np.empty(frames.shape[:3], np.uint8)
     # One picture at a time, in memory that stays in the cache.
-    total, part = np.empty((2, *frames.shape[1:3]), np.uint32)
+    total = np.empty(frames.shape[1:3], np.uint32)
+    part = np.empty_like(total)
     for image, into in zip(frames, out, strict=True):
         np.multiply(image[..., 0], _LUMA[0], out=total, dtype=np.uint32)
         for channel in (1, 2):
