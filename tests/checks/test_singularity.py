@@ -83,6 +83,15 @@ def test_actions_by_joints_are_not_hurt():
     assert [(f.row, f.kind) for f in found] == [(1, Kind.TRAIT)]
 
 
+def test_actions_named_like_joints_are_joints():
+    card = ur5("unknown")
+    made = [moving(0, card=card), moving(1, through_zero, card=card)]
+    assert [f.kind for f in judge(Singularity(), made)] == [Kind.RISK]  # no actions, so nothing says so
+    state = made[1].channels["observation.state"].values
+    both = make_episode(state=state, action=state, names=NAMES, index=1, embodiment=card)
+    assert [f.kind for f in judge(Singularity(), [both])] == [Kind.TRAIT]
+
+
 def test_degrees_are_turned_into_radians():
     card = ur5(unit="deg")
     found = judge(Singularity(), [moving(0, card=card, scale=180 / np.pi), moving(1, through_zero, card, 180 / np.pi)])

@@ -15,7 +15,7 @@ from gristmill.episode import Episode
 from gristmill.errors import UsageError
 from gristmill.finding import Event, Finding, Kind
 from gristmill.grouping import by_channel, strongest
-from gristmill.layout import Layout
+from gristmill.layout import Layout, layout_of_dims
 from gristmill.manifest import Manifest, finding
 from gristmill.motion import Motion, motion_of
 from gristmill.runs import runs_of
@@ -99,7 +99,7 @@ class Singularity:
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Spans beyond `max_amplification`."""
         events = manifest.events
-        by_joints = manifest.embodiment.control_mode.startswith("joint_")
+        by_joints = _acts_by_joints(manifest)
         for group in by_channel(events, events.strength > self.max_amplification):
             what = group.details[0]
             if what == _EULER:
@@ -155,6 +155,15 @@ class Singularity:
             at = start + int(amplified[start:stop].argmax())
             spans.append(Event(*motion.clock.span_s(start, stop), float(amplified[at]), labels[at], detail=detail))
         return spans
+
+
+def _acts_by_joints(manifest: Manifest) -> bool:
+    """Whether actions are of joints: by the card's control mode, or because they are named like its joints."""
+    mode = manifest.embodiment.control_mode
+    if mode != "unknown":
+        return mode.startswith("joint_")
+    layout = layout_of_dims(manifest.dims, manifest.embodiment)
+    return any(j is not None and j.kind in ("revolute", "prismatic") for j in layout.joints[layout.action])
 
 
 def _median(ordered: FloatArray) -> float:
