@@ -23,9 +23,9 @@ class MessageTimes:
         # A stamp of 0 is one that nobody set.
         self._header_ns: IntArray = np.zeros(len(log_ns), np.int64)
 
-    def published(self, row: int, publish_ns: int) -> None:
-        """Note when message `row` was published."""
-        self._publish_ns[row] = publish_ns
+    def published(self, rows: IntArray, publish_ns: IntArray) -> None:
+        """Note when these messages were published."""
+        self._publish_ns[rows] = publish_ns
 
     def stamped(self, rows: IntArray, header_ns: IntArray | None) -> None:
         """Note what the headers of these messages say, None where their type has none."""

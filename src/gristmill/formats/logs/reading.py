@@ -22,7 +22,7 @@ from gristmill.formats.logs.options import ClockName
 from gristmill.formats.logs.pictures import encoded_bytes, pixels
 from gristmill.formats.logs.plan import CameraPlan, Plan
 from gristmill.formats.logs.ros_bytes import MessageError
-from gristmill.formats.logs.stream import Entries, Log, Message, one_pass
+from gristmill.formats.logs.stream import Entries, Log, Message, one_line, one_pass
 from gristmill.formats.recorded import Header
 from gristmill.types import IntArray, TimesS
 
@@ -175,15 +175,15 @@ class _TopicFilling:
         self.values = {c.spec.key: Filling(c.numbers, len(entries)) for c in plan.channels if c.topic == topic}
         self.times = MessageTimes(entries.times_ns, clock)
         self._topic, self._formats = topic, log.topics[topic].formats
-        self._waiting: dict[int, tuple[list[int], list[bytes]]] = {}
+        self._waiting: dict[int, tuple[list[int], list[bytes], list[int]]] = {}
         self._count = self._bytes = 0
 
     def add(self, row: int, message: Message) -> None:
         """Take the topic's message number `row`."""
-        rows, payloads = self._waiting.setdefault(message.channel, ([], []))
+        rows, payloads, published_ns = self._waiting.setdefault(message.channel, ([], [], []))
         rows.append(row)
         payloads.append(bytes(message.data))  # a view would hold on to its whole block
-        self.times.published(row, message.publish_ns)
+        published_ns.append(message.publish_ns)
         self._count += 1
         self._bytes += len(message.data)
         if self._count >= _BATCH_MESSAGES or self._bytes >= _BATCH_BYTES:
@@ -191,8 +191,9 @@ class _TopicFilling:
 
     def flush(self) -> None:
         """Decode what waits."""
-        for channel, (rows, payloads) in self._waiting.items():
+        for channel, (rows, payloads, published_ns) in self._waiting.items():
             numbers = np.array(rows, np.intp)
+            self.times.published(numbers, np.array(published_ns, np.int64))
             with _Named(f"topic {self._topic}"):
                 for group in decoder_for(self._formats[channel]).many(payloads):
                     self._take(numbers[group.rows], group)
@@ -278,4 +279,4 @@ class _Named:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, RecordingError | CorpusError) and not isinstance(error, VideoError):
-            raise self._error(f"{self._where}: {error}") from None
+            raise self._error(one_line(f"{self._where}: {error}")) from None
