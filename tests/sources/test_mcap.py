@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
 import struct
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,11 @@ import made_logs as made
 import numpy as np
 import pytest
 from made_logs import NAMES, START_NS, Sent
-from mcap.writer import Writer
+from mcap.writer import CompressionType, Writer
 
 from gristmill.episode import Corpus, Episode
 from gristmill.errors import CorpusError, RecipeError, RecordingError, UnsafeCorpusError
-from gristmill.sources import open_path
+from gristmill.sources import open_locator, open_path
 from gristmill.sources.mcap import Mcap
 from gristmill.testing import SourceContract
 
@@ -210,6 +212,29 @@ def test_an_array_gets_the_names_that_the_user_gives(tmp_path: Path) -> None:
 def test_a_wrong_map_is_one_line(tmp_path: Path, topics: dict, what: str) -> None:
     with pytest.raises(RecipeError, match=what):
         opened(log(tmp_path, made.arm_log(1, frames=5)), topics=topics)
+
+
+def test_a_stated_corpus_reopens_by_its_pickled_locator(tmp_path: Path) -> None:
+    topics = {"/joint_states": {"role": "state", "field": "effort"}}
+    corpus = opened(log(tmp_path, made.arm_log(1, frames=20)), topics=topics, cut={"times_s": [[0, 0.1], [0.2, 0.3]]})
+    again = open_locator(pickle.loads(pickle.dumps(corpus.locator)))  # type: ignore[attr-defined]
+    for first, second in zip(corpus.episodes([1, 0]), again.episodes([1, 0]), strict=True):
+        assert first.id == second.id and first.length == second.length == 5
+        a, b = (e.channels["observation.state"] for e in (first, second))
+        assert np.array_equal(a.values, b.values) and np.array_equal(a.times_s, b.times_s)
+
+
+def test_a_topic_without_stamps_among_stamped_ones_is_told(tmp_path: Path) -> None:
+    corpus = opened(log(tmp_path, made.arm_log(1, frames=20)), clock="header")
+    assert [(i.code, i.subject) for i in corpus.issues] == [("clock_mixed", "/arm/command")]
+
+
+def test_logs_of_another_format_in_the_folder_are_told(tmp_path: Path) -> None:
+    made.write_mcap(tmp_path / "a.mcap", made.arm_log(1, frames=5))
+    made.write_bag(tmp_path / "b.bag", made.arm_log(1, frames=5))
+    corpus = opened(tmp_path)
+    assert len(corpus.table) == 1
+    assert [(i.code, i.subject) for i in corpus.issues] == [("other_logs", ".bag")]
 
 
 def test_other_options_change_the_stamp(tmp_path: Path) -> None:
@@ -426,6 +451,21 @@ def test_one_topic_that_cannot_be_decoded_does_not_stand_in_the_others_way(tmp_p
     corpus = opened(write_raw(tmp_path / "a.mcap", channels, [("/q", 5, b'{"a": 1}'), ("/t", 6, b"x")]))
     assert list(only(corpus).channels) == ["observation.q"]
     assert "cbor" in corpus.facts.unread["/t"]
+
+
+def test_a_long_log_takes_little_memory(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(0).integers(0, 255, (240, 320, 3), dtype=np.uint8)
+    sent = counting(200) + [Sent("/cam/image_raw", START_NS + i * PERIOD_NS, made.image(0, pixels)) for i in range(200)]
+    path = log(tmp_path, sent, chunk_size=1 << 20, compression=CompressionType.NONE)
+    assert path.stat().st_size > 40e6
+    tracemalloc.start()
+    episode = only(opened(path))
+    assert episode.channels["observation.state"].values[-1] == 199
+    opening = tracemalloc.get_traced_memory()[1]
+    frames = sum(len(block) for block in episode.cameras["observation.images.cam"].luma(chunk=8))
+    reading = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert frames == 200 and opening < 8e6 and reading < 20e6
 
 
 # -- what is refused or salvaged -------------------------------------------------------------------------

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import made_logs as made
 import numpy as np
+import pytest
 from made_logs import START_NS, Sent
 from rosbags.rosbag1 import Reader
 from rosbags.typesys import Stores, get_typestore
 
+from gristmill.errors import RecipeError
 from gristmill.sources import open_path, source_of
 from gristmill.sources.rosbag import Rosbag
 from gristmill.testing import SourceContract
@@ -74,3 +76,9 @@ def test_a_bag_that_was_not_closed_is_read_and_told(tmp_path: Path) -> None:
     (episode,) = open_path(path).episodes([0])
     assert np.array_equal(episode.channels["observation.state"].values, made.reach(50, 0))
     assert [i.code for i in episode.issues] == ["log_unclosed"]
+
+
+def test_a_bag_keeps_no_time_of_publishing(tmp_path: Path) -> None:
+    path = made.write_bag(tmp_path / "a.bag", made.arm_log(0, frames=5))
+    with pytest.raises(RecipeError, match=r"options\.clock: a ROS 1 bag keeps no time of publishing"):
+        open_path(path, options={"clock": "publish"})

@@ -12,12 +12,13 @@ import numpy as np
 
 from gristmill.embodiment import Embodiment
 from gristmill.episode import CameraInfo
-from gristmill.errors import CorpusError, RecordingError, UnsafeCorpusError
+from gristmill.errors import CorpusError, RecipeError, RecordingError, UnsafeCorpusError
 from gristmill.finding import Issue, Kind
 from gristmill.formats.files import CorpusFiles
 from gristmill.formats.logs import finding
 from gristmill.formats.logs.cutting import Window, instructions, windows
 from gristmill.formats.logs.decoding import decoder_for
+from gristmill.formats.logs.issues import corpus_issues, episode_issues, issue_of
 from gristmill.formats.logs.looking import View, look
 from gristmill.formats.logs.options import LogOptions
 from gristmill.formats.logs.pictures import encoded_bytes, size_of_image
@@ -94,6 +95,8 @@ def open_logs(
         RecipeError: an option names what the logs do not hold.
         UnsafeCorpusError: a link or name leads outside the corpus.
     """
+    if options.clock == "publish" and kind != "mcap":
+        raise RecipeError(f"options.clock: a {title} keeps no time of publishing; use log or header")
     looked = look_at(path, kind)
     decisions = decide(looked.views, options)
     plan = plan_of(looked.views, decisions, str(path))
@@ -121,7 +124,7 @@ def open_logs(
         reader=reader,
         locator=locator,
         card=card,
-        issues=tuple(issues),
+        issues=(*issues, *corpus_issues(path, kind, looked.views, plan, options)),
         info={"log": _info(looked, decisions, options)},
         unread=plan.unread,
     )
@@ -147,11 +150,13 @@ def _headers(looked: Looked, reader: LogReader, plan: Plan, options: LogOptions)
         except (CorpusError, RecordingError) as error:
             if len(looked.places) == 1:
                 raise
-            issues.append(_issue("log_unreadable", Kind.DEFECT, str(error), "Restore the file or take it out.", place))
+            issues.append(
+                issue_of("log_unreadable", Kind.DEFECT, str(error), "Restore the file or take it out.", place)
+            )
             continue
         if not spans:
             what = f"{place.name}: the cut leaves no episode of it"
-            issues.append(_issue("log_without_episode", Kind.RISK, what, "Look at what marks its episodes.", place))
+            issues.append(issue_of("log_without_episode", Kind.RISK, what, "Look at what marks its episodes.", place))
         stamp = finding.stamp_of(looked.files, place)
         for part, window in enumerate(spans):
             index = len(headers)
@@ -164,7 +169,7 @@ def _headers(looked: Looked, reader: LogReader, plan: Plan, options: LogOptions)
                     stamp=stamp and f"{stamp}|{terms}|{window.start_ns}:{window.stop_ns}",
                     where=f"episode {index} ({where})",
                     tasks=_tasks(log, plan, window, options),
-                    issues=tuple(_episode_issues(log, plan, place, index)),
+                    issues=tuple(episode_issues(log, plan, place, index)),
                     rate_hz=options.rate_hz or _rate(times[first:stop]),
                     place=EpisodePlace(number, window),
                 )
@@ -175,21 +180,6 @@ def _headers(looked: Looked, reader: LogReader, plan: Plan, options: LogOptions)
 def _tasks(log: Log, plan: Plan, window: Window, options: LogOptions) -> tuple[str, ...]:
     told = [text for task in plan.tasks for text in instructions(log, task.topic, task.field, window)]
     return tuple(dict.fromkeys(told)) or ((options.task,) if options.task else ())
-
-
-def _episode_issues(log: Log, plan: Plan, place: finding.Place, index: int) -> list[Issue]:
-    issues = [_issue(loss.code, Kind.RISK, loss.message, loss.fix, place, index) for loss in log.losses]
-    topics = dict.fromkeys([*plan.topics, *(c.topic for c in plan.cameras)])
-    for topic in topics:
-        if topic not in log.topics or not log.topics[topic].count:
-            what = f"{place.name} holds no message of {topic}, which other logs of this corpus have"
-            fix = "Record it again with this topic, or leave the log out."
-            issues.append(_issue("topic_missing", Kind.RISK, what, fix, place, index))
-    return issues
-
-
-def _issue(code: str, kind: Kind, message: str, fix: str, place: finding.Place, episode: int | None = None) -> Issue:
-    return Issue(check="files", code=code, kind=kind, message=message, fix=fix, episode=episode, subject=place.name)
 
 
 def _rate(times_ns: IntArray) -> float | None:

@@ -17,7 +17,7 @@ Kind = Literal["mcap", "bag", "sqlite3"]
 
 _STARTS: dict[Kind, bytes] = {"mcap": b"\x89MCAP0\r\n", "bag": b"#ROSBAG V", "sqlite3": b"SQLite format 3\0"}
 _ENDINGS: dict[str, Kind] = {".mcap": "mcap", ".bag": "bag", ".db3": "sqlite3"}
-_ENDING_OF = {kind: ending for ending, kind in _ENDINGS.items()}
+ENDING_OF: dict[Kind, str] = {kind: ending for ending, kind in _ENDINGS.items()}
 _MOST_LOOKED_AT = 64  # entries of a folder, to recognize it
 
 
@@ -55,7 +55,7 @@ def recognizes(path: Path, kind: Kind) -> bool:
 
 
 def _candidates(folder: Path, kind: Kind) -> Iterable[Path]:
-    ending = _ENDING_OF[kind]
+    ending = ENDING_OF[kind]
     try:
         inner = sorted(folder.iterdir())[:_MOST_LOOKED_AT]
         yield from (p for p in inner if p.suffix == ending and p.is_file())
@@ -87,7 +87,7 @@ def places(path: Path, kind: Kind) -> tuple[CorpusFiles, list[Place]]:
         files.path(f"{below}/x")  # refuses a link that leaves the corpus
         found += _in_folder(files, below, kind)
     if not found:
-        raise CorpusError(f"{path} holds no {_ENDING_OF[kind]} file; give the file, or the folder that holds it")
+        raise CorpusError(f"{path} holds no {ENDING_OF[kind]} file; give the file, or the folder that holds it")
     return files, found
 
 
@@ -99,7 +99,7 @@ def _in_folder(files: CorpusFiles, folder: str, kind: Kind) -> Iterable[Place]:
             yield _bag2(files, prefix, folder or files.root.name, described, kind)
             return
     names = sorted(
-        n for n in (p.name for p in files.path(f"{prefix}x").parent.iterdir()) if n.endswith(_ENDING_OF[kind])
+        n for n in (p.name for p in files.path(f"{prefix}x").parent.iterdir()) if n.endswith(ENDING_OF[kind])
     )
     for name in names:
         if files.stamp(f"{prefix}{name}") is not None and kind_of(files.path(f"{prefix}{name}")) == kind:
