@@ -41,7 +41,7 @@ class StoredArray:
         self.fills = fills and meta.has_fill
         self._place = place
         self._present = np.zeros(meta.grid[0], np.int64)  # (chunks along time,) how many chunks of these rows are there
-        self._stamps = np.zeros(meta.file_grid[0], np.uint64)  # (files along time,) of all files of these rows together
+        self._stamps = np.zeros(meta.file_grid[0], "<u8")  # (files along time,) of all files of these rows together
         self._oversized: set[int] = set()  # chunks along time that are larger than any encoding of theirs
         for name, member in members.items():
             at = meta.coordinates(name)
@@ -61,16 +61,20 @@ class StoredArray:
             return np.ones(len(self._present), bool)
         return self._present == prod(self.meta.grid[1:])
 
+    @cached_property
+    def whole(self) -> bool:
+        """Whether no row lacks a chunk."""
+        return bool(self.complete.all())
+
     def absent(self, start: int, stop: int) -> Mask:
         """(stop - start,) rows of which a chunk is not there."""
         rows = np.arange(start, stop) // self.meta.chunk[0]
         return ~self.complete[rows]
 
-    def stamp(self, start: int, stop: int) -> str:
+    def stamp(self, start: int, stop: int) -> bytes:
         """Changes when the bytes behind these rows change."""
         step = self.meta.stored[0]
-        found = self._stamps[start // step : -(-stop // step)]
-        return hashlib.blake2b(found.astype("<u8").tobytes(), digest_size=8).hexdigest()
+        return self._stamps[start // step : -(-min(stop, self.length) // step)].tobytes()
 
     def read(self, start: int, stop: int, where: str, *, ahead_bytes: int = 0) -> np.ndarray:
         """Rows start..stop, read-only. The rows decoded last are kept, so that neighbours cost nothing.

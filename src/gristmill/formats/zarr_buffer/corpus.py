@@ -169,7 +169,9 @@ def _headers(
     keys = {m.name: (key, None) for key, (m, _) in layout.numbers.items()}
     keys |= {m.name: (None, key) for key, (m, _) in layout.cameras.items()}
     recorded = {m.name for m, spec in layout.numbers.values() if spec.role in ("state", "action")}
-    holed = [a for a in used if not a.complete.all()]
+    holed = [a for a in used if not a.whole]
+    terms = repr([(a.meta.name, a.fills) for a in used]).encode()
+    tasks = (task,) if task else ()
     headers = []
     for index, (start, stop) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         where = f"episode {index} of {label}"
@@ -192,9 +194,9 @@ def _headers(
             Header(
                 index=index,
                 length=stop - start,
-                stamp=_stamp(used, start, stop),
+                stamp=_stamp(used, start, stop, terms),
                 where=where,
-                tasks=(task,) if task else (),
+                tasks=tasks,
                 issues=tuple(issues),
                 place=(start, stop),
             )
@@ -202,13 +204,9 @@ def _headers(
     return headers
 
 
-def _stamp(used: Sequence[StoredArray], start: int, stop: int) -> str:
-    parts = []
-    for array in used:
-        inside = array.stamp(start, min(stop, array.length)) if start < array.length else ""
-        parts.append(f"{array.meta.name},{array.fills},{inside}")
-    text = "|".join(parts)
-    return f"{start}:{stop}:{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"
+def _stamp(used: Sequence[StoredArray], start: int, stop: int, terms: bytes) -> str:
+    parts = b"|".join([terms, *(array.stamp(start, stop) for array in used)])
+    return f"{start}:{stop}:{hashlib.blake2b(parts, digest_size=8).hexdigest()}"
 
 
 def _empty(where: str, index: int) -> Issue:

@@ -34,6 +34,10 @@ class BufferReader(Reader):
         self._arrays = arrays
         self._rate_hz = rate_hz
         used = [*(meta for meta, _ in layout.numbers.values()), *(meta for meta, _ in layout.cameras.values())]
+        self._numbers = [
+            (key, arrays[meta.name], spec, spec.names or ("",) * spec.width)
+            for key, (meta, spec) in layout.numbers.items()
+        ]
         self._rows = max(arrays[meta.name].length for meta in used)
         self._scales: dict[str, float] = {}
 
@@ -48,11 +52,11 @@ class BufferReader(Reader):
             key: Channel(
                 key=key,
                 role=spec.role,
-                values=self._values(self._arrays[meta.name], spec, header),
+                values=self._values(array, spec, header),
                 times_s=times_s,
-                names=spec.names or ("",) * spec.width,
+                names=names,
             )
-            for key, (meta, spec) in self._layout.numbers.items()
+            for key, array, spec, names in self._numbers
         }
 
     def camera(self, header: Header, key: str) -> Camera:
@@ -83,28 +87,30 @@ class BufferReader(Reader):
             return np.arange(header.length) / self._rate_hz
         array = self._arrays[self._layout.clock.name]
         clock = array.read(start, stop, header.where, ahead_bytes=_AHEAD_BYTES).reshape(-1).astype(np.float64)
-        clock[array.absent(start, stop)] = np.nan
+        if not array.whole:
+            clock[array.absent(start, stop)] = np.nan
         return clock - clock[0] if len(clock) else clock
 
     def _values(self, array: StoredArray, spec: ChannelSpec, header: Header) -> Table:
         start, stop = header.place
         values = array.read(start, stop, header.where, ahead_bytes=_AHEAD_BYTES).reshape(stop - start, spec.width)
-        if spec.role in ("state", "action"):
+        if not array.whole and spec.role in ("state", "action"):
             absent = array.absent(start, stop)
             if absent.any():
                 # Zarr gave the fill value, which nobody recorded.
                 values = values.astype(values.dtype if values.dtype.kind == "f" else np.float64)
                 values[absent] = np.nan
-        return values.astype(values.dtype.newbyteorder("="), copy=False)
+        return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
 
     def _frames(self, array: StoredArray, first: int, where: str, start: int, stop: int) -> np.ndarray:
         """Frames start..stop of the episode that begins at row `first`, uint8: (n, h, w, 3) or (n, h, w)."""
-        absent = array.absent(first + start, min(first + stop, array.length))
-        if absent.any():
-            frame = start + int(np.flatnonzero(absent)[0])
-            raise VideoError(
-                f"{where}: frame {frame} lies in a chunk that is missing; restore it or leave the episode out"
-            )
+        if not array.whole:
+            absent = array.absent(first + start, min(first + stop, array.length))
+            if absent.any():
+                frame = start + int(np.flatnonzero(absent)[0])
+                raise VideoError(
+                    f"{where}: frame {frame} lies in a chunk that is missing; restore it or leave the episode out"
+                )
         try:
             frames = array.read(first + start, first + stop, where)
             scale = self._scale(array)
