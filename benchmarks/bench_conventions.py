@@ -36,8 +36,15 @@ def sample(folder: Path, seed: int, episodes: int) -> list[Episode]:
     return list(open_path(place, card=true_card()).episodes(range(episodes)))
 
 
-def figures(seeds: int, episodes: int, real: Path | None) -> dict[str, Any]:
-    """Counts over corpora of these many seeds and episodes; `real` holds recordings of which nothing is wrong."""
+def real_recordings() -> Path | None:
+    """The folder of recordings of which nothing is wrong; None where there is none."""
+    folder = Path(os.environ.get("GRISTMILL_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    return folder if folder.is_dir() else None
+
+
+def figures(seeds: int = 10, episodes: int = 12) -> dict[str, Any]:
+    """Counts over so many corpora of so many episodes each, and over the real recordings."""
+    real = real_recordings()
     checks = {name: plugins.load("checks", name)() for name in CONVENTIONS}
     by_error = {name: {"asked": 0, "found": 0, "corpora": 0, "without": 0} for name in ERRORS}
     false: dict[str, int] = {}
@@ -57,21 +64,19 @@ def figures(seeds: int, episodes: int, real: Path | None) -> dict[str, Any]:
             for name in TRUE:
                 corpus = [truly(name, e) for e in clean]
                 false[name] = false.get(name, 0) + sum(len(judge(check, corpus)) for check in checks.values())
-    for name in REAL if real is not None else ():
-        assert real is not None
-        card = "pusht" if name == "pusht_lowdim" else None
-        false[name] = alleged(real / name, card, checks)
+    if real is not None:
+        for name in REAL:
+            card = "pusht" if name == "pusht_lowdim" else None
+            false[name] = alleged(real / name, card, checks)
     whole = [n for n, t in by_error.items() if t["corpora"] == seeds and t["without"] == 0]
     found = {c for c in CONVENTIONS if all(n in whole for n, e in ERRORS.items() if e.check == c)}
     return {
-        "bench": "conventions",
-        "seeds": seeds,
-        "episodes": seeds * episodes,
         "conventions": len(CONVENTIONS),
         "conventions_found": len(found),
         "conventions_false": sum(false.values()),
-        "by_error": by_error,
-        "false": false,
+        "conventions_episodes": seeds * episodes,
+        "conventions_by_error": by_error,
+        "conventions_alleged": false,
     }
 
 
@@ -88,13 +93,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--episodes", type=int, default=12)
     options = parser.parse_args()
-    data = Path(os.environ.get("GRISTMILL_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
-    result = figures(options.seeds, options.episodes, data if data.is_dir() else None)
-    for name, tally in result["by_error"].items():
+    result = figures(options.seeds, options.episodes)
+    for name, tally in result["conventions_by_error"].items():
         print(f"{name:22} {tally}")
-    for name, count in result["false"].items():
+    for name, count in result["conventions_alleged"].items():
         print(f"{name:26} {count} alleged")
-    print(json.dumps(result))
+    print(json.dumps({"bench": "conventions"} | result))
 
 
 if __name__ == "__main__":
