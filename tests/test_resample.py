@@ -346,3 +346,20 @@ def test_patterns_take_brackets_as_they_are() -> None:
     assert not matches("action", "action[0]")
     with pytest.raises(ValueError, match="above 0"):
         Resample(rate_hz=0)
+
+
+def test_resampling_again_founds_nothing_better() -> None:
+    times = np.delete(np.arange(91) / 30, np.arange(31, 42))
+    camera = numbered(30, 10)
+    raw = streams({"state": ("state", times, times)})
+    raw = replace(raw, cameras={camera.info.key: camera})
+    once = resample(raw, Resample(rate_hz=30))
+    twice = resample(once, Resample(rate_hz=60))
+    assert list(twice.channels) == list(once.channels)
+    hole = (twice.times_s > 30.75 / 30) & (twice.times_s < 41.25 / 30)
+    assert set(codes(twice, "state")[hole]) == {INTERPOLATED}
+    assert (codes(twice, "state")[::2] == codes(once, "state")).all()
+    key = provenance_key(camera.info.key, camera=True)
+    assert (twice.channels[key].values[::2] <= once.channels[key].values).all()
+    # On its own timeline, nothing changes.
+    assert episode_digest(resample(once, Resample(rate_hz=30))) == episode_digest(once)

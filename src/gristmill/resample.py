@@ -28,6 +28,7 @@ from gristmill.timeline import (
     around,
     camera_rows,
     camera_times_s,
+    is_companion,
     picked,
     provenance_key,
     timeline_of,
@@ -79,16 +80,21 @@ def featurize(episode: Episode, rule: Resample) -> Featurized:
     lying: dict[int, Around] = {}  # streams mostly share clocks
     channels: dict[str, Channel] = {}
     companions: dict[str, Channel] = {}
+    earlier = {key: channel for key, channel in episode.channels.items() if is_companion(channel)}
     for key, channel in episode.channels.items():
+        if key in earlier:
+            continue
         where = lying.get(id(channel.times_s))
         if where is None:
             where = lying[id(channel.times_s)] = around(channel.times_s, timeline, rule)
         values, codes = _resampled(channel, where, rule, episode.embodiment)
         channels[key] = Channel(key, channel.role, values, times_s, channel.names)
-        companions[provenance_key(key)] = _companion(key, codes, times_s)
+        name = provenance_key(key)
+        companions[name] = Channel(name, "other", _least(codes, earlier.get(name), timeline, rule), times_s, (key,))
     for key in episode.cameras:
         codes = _camera_codes(episode, key, timeline, rule)
-        companions[provenance_key(key, camera=True)] = _companion(key, codes, times_s, camera=True)
+        name = provenance_key(key, camera=True)
+        companions[name] = Channel(name, "other", _least(codes, earlier.get(name), timeline, rule), times_s, (key,))
     rows, _ = picked(around(episode.times_s, timeline, rule), "nearest")
     return Featurized(
         timeline=timeline,
@@ -178,8 +184,12 @@ def _of_group(values: Table, where: Around, group: DimGroup) -> tuple[Table, Int
         return found.astype(values.dtype), where.codes(distance_s, between=True)
 
 
-def _companion(key: str, codes: IntArray, times_s: TimesS, *, camera: bool = False) -> Channel:
-    return Channel(provenance_key(key, camera=camera), "other", codes[:, None], times_s, (key,))
+def _least(codes: IntArray, earlier: Channel | None, timeline: Timeline, rule: Resample) -> Table:
+    """(t, 1) codes, no better than what an earlier resampling said of the nearest frame: its values are no samples."""
+    if earlier is not None and len(earlier.values):
+        rows, _ = picked(around(earlier.times_s, timeline, rule), "nearest")
+        codes = np.minimum(codes, earlier.values[rows, 0])
+    return codes[:, None]
 
 
 def _camera_codes(episode: Episode, key: str, timeline: Timeline, rule: Resample) -> IntArray:
@@ -203,6 +213,8 @@ def _clocks(episode: Episode, start_s: float) -> dict[str, dict[str, TimesS]]:
         stream: {name: times_s - start_s for name, times_s in of.items()} for stream, of in episode.clocks.items()
     }
     seen = [next(iter(of.values())) for of in episode.clocks.values() if of]
+    if any(map(is_companion, episode.channels.values())) and clocks:
+        return clocks  # it was resampled before, and these are the times that were recorded
     for key, channel in episode.channels.items():
         if key not in clocks and not any(_equal(channel.times_s, times_s) for times_s in seen):
             seen.append(channel.times_s)

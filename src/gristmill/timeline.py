@@ -19,7 +19,7 @@ from gristmill.interpolation import Neighbours, neighbours, ordered
 from gristmill.types import FloatArray, IntArray, TimesS
 
 if TYPE_CHECKING:
-    from gristmill.episode import Camera, CameraInfo, Episode
+    from gristmill.episode import Camera, CameraInfo, Channel, Episode
 
 VERSION = 1  # raise it when resampled values change
 
@@ -63,6 +63,15 @@ def provenance_key(key: str, *, camera: bool = False) -> str:
     `observation.cameras.top.frames.provenance`. The channel's only name is the key of what it tells of.
     """
     return key.replace("image", "camera") + (OF_CAMERAS if camera else SUFFIX)
+
+
+def is_companion(channel: Channel) -> bool:
+    """Whether a channel holds provenance codes of another one, or of a camera."""
+    return (
+        channel.key.endswith(SUFFIX)
+        and channel.values.dtype == np.uint8
+        and channel.values.shape[1] == len(channel.names) == 1
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from gristmill.finding import Event, Finding, Kind, Span
 from gristmill.grouping import strongest
 from gristmill.manifest import Manifest, finding
 from gristmill.runs import runs_of
-from gristmill.timeline import OF_CAMERAS, SUFFIX, Provenance
+from gristmill.timeline import OF_CAMERAS, Provenance, is_companion
 from gristmill.types import FloatArray
 
 _LATE = 1.5  # usual distances between observed frames; a longer one is a hole in the stream
@@ -157,7 +157,7 @@ def _companions(episode: Episode, *, of_cameras: bool) -> dict[str, Channel]:
     found = {
         c.names[0]: c
         for key, c in episode.channels.items()
-        if key.endswith(SUFFIX) and key.endswith(OF_CAMERAS) == of_cameras and c.values.dtype == np.uint8 and c.names
+        if is_companion(c) and key.endswith(OF_CAMERAS) == of_cameras
     }
     return found if of_cameras else {key: c for key, c in found.items() if key in episode.channels}
 

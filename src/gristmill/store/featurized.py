@@ -1,8 +1,9 @@
 """Resampled episodes, kept so that later stages need not decode a log again.
 
-Each episode is one Zarr v3 group `SET/000012/KEY`: an array a channel, in shards of whole chunks, a chunk as long as a
-training window. KEY stands for what the episode was made from; an episode appears whole or not at all, and its arrays
-are compared with their digest when they are read. A damaged one counts as absent: it can always be made anew.
+Each episode is one Zarr v3 group `SET/000012/KEY`: an array a channel, and one of all provenance codes, in shards of
+whole chunks, a chunk as long as a training window. KEY stands for what the episode was made from; an episode appears
+whole or not at all, and its arrays are compared with their digest when they are read. A damaged one counts as absent:
+it can always be made anew.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import shutil
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,9 +25,10 @@ from gristmill.errors import StoreError, UsageError
 from gristmill.finding import Issue, Kind
 from gristmill.resample import Featurized, Timeline
 from gristmill.staging import Staged, clean_leftovers
+from gristmill.timeline import is_companion
 
 FOLDER = "featurized"  # within the store
-_LAYOUT = 1
+_LAYOUT = 1  # raise it when what is kept changes its form
 _MARK = "gristmill_featurized"
 _CHUNKS_A_SHARD = 64
 
@@ -50,7 +53,10 @@ class FeaturizedEpisodes:
     """
 
     def __init__(self, folder: Path, chunk_frames: int, *, writable: bool) -> None:
-        _zarr()
+        if find_spec("zarr") is None:
+            raise UsageError(
+                "resampled episodes are kept as Zarr, which is not installed; pip install 'gristmill[zarr]'"
+            )
         self.folder = folder
         self.chunk_frames = chunk_frames
         self.writable = writable
@@ -147,17 +153,18 @@ def _write(folder: Path, made: Featurized, chunk_frames: int) -> None:
 
     def put(name: str, values: np.ndarray) -> dict[str, Any]:
         if values.size:
-            chunk = min(chunk_frames, len(values)) if len(values) < chunk_frames else chunk_frames
-            whole = -(-len(values) // chunk)
-            chunks = (chunk, *values.shape[1:])
-            shards = (chunk * min(whole, _CHUNKS_A_SHARD), *values.shape[1:])
+            whole = -(-len(values) // chunk_frames)
+            chunks = (chunk_frames, *values.shape[1:])
+            shards = (chunk_frames * min(whole, _CHUNKS_A_SHARD), *values.shape[1:])
             group.create_array(name, data=np.ascontiguousarray(values), chunks=chunks, shards=shards)
         return {"array": name, "shape": list(values.shape), "dtype": values.dtype.str}
 
     channels = [
         {"key": c.key, "role": c.role, "names": list(c.names), **put(f"channel_{i}", c.values)}
-        for i, c in enumerate(made.channels.values())
+        for i, c in enumerate(c for c in made.channels.values() if not is_companion(c))
     ]
+    companions = [c for c in made.channels.values() if is_companion(c)]
+    codes = np.concatenate([np.zeros((made.timeline.frames, 0), np.uint8), *(c.values for c in companions)], axis=1)
     clocks = [
         {"stream": stream, "clock": name, **put(f"clock_{i}", times_s)}
         for i, (stream, name, times_s) in enumerate((s, n, t) for s, of in made.clocks.items() for n, t in of.items())
@@ -169,6 +176,8 @@ def _write(folder: Path, made: Featurized, chunk_frames: int) -> None:
             "rate_hz": made.timeline.rate_hz,
             "frames": made.timeline.frames,
             "channels": channels,
+            "provenance": {"keys": [c.key for c in companions], "of": [c.names[0] for c in companions]}
+            | put("provenance", codes),
             "clocks": clocks,
             "rows": put("rows", made.rows),
             "issues": [asdict(issue) for issue in made.issues],
@@ -188,12 +197,16 @@ def _read(folder: Path, told: Mapping[str, Any], head: Head) -> Featurized:
     clocks: dict[str, dict[str, np.ndarray]] = {}
     for about in told["clocks"]:
         clocks.setdefault(about["stream"], {})[about["clock"]] = get(about)
+    channels = {
+        about["key"]: Channel(about["key"], about["role"], get(about), times_s, tuple(about["names"]))
+        for about in told["channels"]
+    }
+    codes = np.ascontiguousarray(get(told["provenance"]).T)
+    for i, (key, of) in enumerate(zip(told["provenance"]["keys"], told["provenance"]["of"], strict=True)):
+        channels[key] = Channel(key, "other", codes[i][:, None], times_s, (of,))
     return Featurized(
         timeline=head.timeline,
-        channels={
-            about["key"]: Channel(about["key"], about["role"], get(about), times_s, tuple(about["names"]))
-            for about in told["channels"]
-        },
+        channels=channels,
         clocks=clocks,
         rows=get(told["rows"]),
         issues=head.issues,
@@ -221,10 +234,6 @@ def _attributes(place: Path) -> dict[str, Any] | None:
 
 
 def _zarr() -> Any:
-    try:
-        import zarr
-    except ImportError:
-        raise UsageError(
-            "resampled episodes are kept as Zarr, which is not installed; pip install 'gristmill[zarr]'"
-        ) from None
+    import zarr
+
     return zarr
