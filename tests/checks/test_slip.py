@@ -96,3 +96,13 @@ def test_two_grippers_have_their_own_sensors():
         extra={"left_contact": ("other", felt[:, :1]), "right_contact": ("other", felt[:, 1:])},
     )
     assert {f.channel for f in judge(Slip(), [episode])} == {"observation.state[right_gripper]"}
+
+
+def test_a_state_that_lags_or_hangs_is_left_to_other_checks():
+    """The fingers seem to close on after they felt something, but they had never come to rest on it."""
+    late, hung = pick(1), pick(2)
+    state = late.channels["observation.state"].values
+    state[6:] = state[:-6].copy()
+    state = hung.channels["observation.state"].values
+    state[(T > 1.42) & (T < 2.2)] = state[T <= 1.42][-1]
+    assert judge(Slip(), [pick(0), late, hung]) == []

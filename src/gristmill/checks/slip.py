@@ -45,6 +45,7 @@ class Slip:
 
     collapse: float = measuring(0.15)  # share of what is usually felt while carrying
     further: float = measuring(0.1)  # share of the gripper's range
+    rest_s: float = measuring(0.2)  # how long fingers stand still before they can slip
     shortest_s: float = measuring(0.1)
     carried_at_least_s: float = measuring(0.3)
     min_lost_s: float = 0.15
@@ -92,14 +93,28 @@ class Slip:
         usual = ranked(felt, 0.75)
         for a, b in runs_of(felt < max(TOUCHED, self.collapse * usual), shortest):
             yield Event(*clock.span_s(start + a, start + b), (b - a) * clock.period_s, hand.label, detail=_LOST)
-        closeness = hand.closing_seen * hand.position[start:stop]
-        held = ranked(closeness[:shortest], 0.5)
-        moved = closeness - held > self.further * hand.range
+        rest = self._at_rest(hand, start, stop)
+        if rest is None:
+            return
+        closeness = hand.closing_seen * hand.position[rest.start : stop]
+        moved = closeness - ranked(closeness[: rest.stop - rest.start], 0.5) > self.further * hand.range
         if hand.commanded is not None:
-            command = hand.closing_seen * hand.commanded[start:stop]
-            moved &= command - ranked(command[:shortest], 0.5) < self.further * hand.range / 2
+            command = hand.closing_seen * hand.commanded[rest.start : stop]
+            held = ranked(command[: rest.stop - rest.start], 0.5)
+            moved &= command - held < self.further * hand.range / 2
         for a, b in runs_of(moved, shortest):
-            yield Event(*clock.span_s(start + a, start + b), (b - a) * clock.period_s, hand.label, detail=_FURTHER)
+            span_s = clock.span_s(rest.start + a, rest.start + b)
+            yield Event(*span_s, (b - a) * clock.period_s, hand.label, detail=_FURTHER)
+
+    def _at_rest(self, hand: Hand, start: int, stop: int) -> slice | None:
+        """The first samples at which the fingers stand still on what they hold; a state that hung does not count."""
+        width = max(2, hand.motion.clock.frames(self.rest_s))
+        position, repeats = hand.position, hand.motion.repeats
+        for at in range(start, stop - width + 1):
+            window = position[at : at + width]
+            if window.max() - window.min() <= self.further / 5 * hand.range and not repeats[at : at + width - 1].all():
+                return slice(at, at + width)
+        return None
 
 
 def _carries(hand: Hand) -> list[tuple[int, int]]:
