@@ -14,7 +14,7 @@ from gristmill import robust
 from gristmill.clock import Clock
 from gristmill.delays import best, correlations
 from gristmill.interpolation import linear, neighbours, ordered
-from gristmill.timeline import SAME, SUFFIX
+from gristmill.timeline import SAME, is_companion
 from gristmill.types import FloatArray, TimesS
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def in_step(times_s: TimesS, frames_s: TimesS, rate_hz: float) -> bool:
 
 def is_resampled(episode: Episode) -> bool:
     """Whether the episode's channels were brought to one timeline, so that their own clocks are in `clocks` alone."""
-    return any(key.endswith(SUFFIX) for key in episode.channels)
+    return any(map(is_companion, episode.channels.values()))
 
 
 def streams_of(episode: Episode) -> dict[str, Mapping[str, TimesS]]:
