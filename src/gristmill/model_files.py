@@ -239,6 +239,7 @@ def _mjcf(path: Path, robot: ET.Element, folders: _Folders) -> ModelFiles:
     gone = set()
     for section in robot.findall("asset"):
         for mesh in list(section):
+            _keep(mesh, set())  # a plug-in could stand there
             reference = mesh.get("file")
             if reference is None:
                 continue
