@@ -163,7 +163,8 @@ def test_no_such_file(tmp_path):
 
 MJCF = """<mujoco><compiler angle="degree" meshdir="shapes"/>
   <include file="defaults.xml"/>
-  <asset><mesh name="body" file="body.stl"><plugin plugin="mujoco.sdf.bolt"/></mesh><texture name="t" type="2d" file="/etc/passwd"/>
+  <asset><mesh name="body" file="body.stl"><plugin plugin="mujoco.sdf.bolt"/></mesh>
+    <texture name="t" type="2d" file="/etc/passwd"/>
     <material name="m" texture="t"/></asset>
   <worldbody><light pos="0 0 1"/><camera name="c"/>
     <body name="arm"><joint name="turn" axis="0 0 1" range="-90 45" class="mine"/>
