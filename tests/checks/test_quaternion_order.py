@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from gristmill.checks.quaternion_order import QuaternionOrder
 from gristmill.finding import Kind
 from gristmill.synth.convention_errors import STATE, STATE_POSE, without
 from gristmill.testing import judge
+from gristmill.testing.judging import manifest_of
 
 from .sampled_arm import CARD, COUNT, ConventionContract, recorded, spoiled
 
@@ -43,3 +45,13 @@ def test_noise_of_a_tracker_accuses_nobody():
         return replace(episode, load_channels=lambda: channels)
 
     assert judge(QuaternionOrder(), [shaken(e) for e in recorded()]) == []
+
+
+@pytest.mark.parametrize(("sides", "accused"), [(36, 36), (28, 0), (4, 0)])
+def test_a_noisy_corpus_is_counted(sides, accused):
+    # 40 episodes, each too noisy by itself: 36 against 4 is 5.06 standard deviations from chance, 28 against 12 is 2.5.
+    check = QuaternionOrder()
+    manifest = manifest_of(check, list(recorded()) * 5)
+    claimed = np.where(np.arange(40) < sides, 0.012, 0.010)
+    cells = {"claimed_rad": claimed, "other_rad": 0.022 - claimed}
+    assert len(list(check.judge(replace(manifest, cells=cells)))) == accused

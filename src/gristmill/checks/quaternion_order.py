@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from gristmill import robust
 from gristmill.check import Column, Measured, Reads
 from gristmill.conventions.chains import misfit
 from gristmill.conventions.claims import NOTHING, claims_of
@@ -25,7 +26,8 @@ class QuaternionOrder:
     The end effector is carried by the arm's joints, so its rotations are a product of turns about fixed axes in the
     joints' order. Such axes are fitted to the quaternion in either order; they exist for the true one only, however
     base and tool are mounted. It needs an arm's joints, in order and with their unit, beside its quaternion. Where
-    most episodes contradict the card and none supports it, those that hardly turn are counted in.
+    most episodes contradict the card and none supports it, those that hardly turn are counted in; where a tracker is
+    too noisy for single episodes, far more of a corpus must side with the other order than chance would have.
     """
 
     version: ClassVar[int] = 1
@@ -37,13 +39,15 @@ class QuaternionOrder:
     fix: ClassVar[str] = "Correct `quaternion_order` on the card, or reorder the numbers."
     source: ClassVar[str] = (
         "Product of exponentials (Brockett 1984). Encoders of 12 bits misfit by 0.002 rad; a factor of 4 between both "
-        "orders is beyond what noise does to 24 postures."
+        "orders is beyond what noise does to 24 postures. A corpus is counted by the sign test, at 5 deviations."
     )
 
     least_rad: float = 0.004  # misfit of the claimed order below which it is right
     factor: float = 4.0  # by which the other order must fit better
     fits_rad: float = 0.03  # misfit up to which an order explains the rotations
     share: float = 0.9  # of the telling episodes from which on the others are counted in
+    tie: float = 1.05  # ratio of misfits up to which an episode sides with neither order
+    deviations: float = 5.0  # by which sides of a whole corpus must differ, where single episodes are too noisy
 
     def measure(self, episode: Episode) -> Measured:
         """Misfit in either order, of the arm that tells most."""
@@ -73,6 +77,10 @@ class QuaternionOrder:
         for_it = (other > self.least_rad) & (other > self.factor * claimed) & (claimed < self.fits_rad)
         if against.sum() >= max(3.0, self.share * (against.sum() + for_it.sum())):
             against = against | ((claimed > other) & ~for_it)
+        lost, won = claimed > self.tie * other, other > self.tie * claimed
+        surplus = float(lost.sum()) - float(won.sum())
+        if surplus > self.deviations * np.sqrt(lost.sum() + won.sum()) and robust.median(other[lost]) < self.fits_rad:
+            against = against | lost
         order = manifest.embodiment.quaternion_order
         actual = "wxyz" if order == "xyzw" else "xyzw"
         for row in np.flatnonzero(against).tolist():
