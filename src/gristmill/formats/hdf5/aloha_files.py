@@ -193,7 +193,7 @@ class _Listing:
 
 
 def _header(file: _File, stamp: str, usual: Mapping[str, Field], tasks: tuple[str, ...]) -> Header:
-    known = [replace(f, field=_like(f.field, usual)) for f in file.found if f.field.key in usual]
+    known = [f._replace(field=_like(f.field, usual)) for f in file.found if f.field.key in usual]
     own, frames, issues = settle(file.number, file.name, known)
     issues = [*file.issues, *issues]
     if file.broken:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import h5py
 import numpy as np
@@ -30,8 +29,7 @@ _CHUNK_SLOTS = 12289  # a prime, larger than the number of chunks kept
 Kind = Literal["numbers", "encoded", "other"]
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """What a dataset's header says."""
 
     shape: tuple[int, ...]
@@ -94,7 +92,7 @@ def _stored(
         return Stored(shape, np.dtype(np.void), "other", 1, written, "is of a type that NumPy lacks")
     kind = _kind(dtype)
     why = "" if kind != "other" else f"holds {_what(dtype)}, which are not read"
-    absent = [code for code in filters if not _available(code)]
+    absent = [code for code in filters if not _available(code)] if filters else ()
     if absent:
         why = f"is packed by HDF5's filter {absent[0]}, which is not installed; run pip install hdf5plugin"
     elif not why and ((shape and shape[0] > MAX_ROWS) or prod(chunk) * dtype.itemsize > _MAX_CHUNK_BYTES):

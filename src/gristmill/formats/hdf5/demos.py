@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from gristmill.episode import Role
 from gristmill.errors import RecordingError
@@ -159,10 +160,10 @@ class _Listing:
             stored = describe(dataset, where)
             if self._opened.padded is not None and last_byte(dataset) > self._opened.padded.real:
                 raise RecordingError(f"{where} lies behind the end of the file")
-            kind = (path, stored.row_shape, len(stored.shape), stored.dtype, stored.kind, stored.why)
-            if kind not in self._known:
-                self._known[kind] = self._field(path, stored)
-            became = self._known[kind]
+            kind = (path, stored.shape[1:], len(stored.shape), stored.dtype, stored.why)
+            became = self._known.get(kind)
+            if became is None:
+                became = self._known[kind] = self._field(path, stored)
             if isinstance(became, Field):
                 demo.found.append(Found(became, stored.rows, stored.written))
             elif path == "actions":
@@ -242,10 +243,16 @@ def _header(
         stamp=stamp and f"{stamp}:{demo.name}",
         where=demo.where,
         tasks=(demo.task,) if demo.task else (),
-        meta=repr((fields, demo.success, masks)),
+        meta=f"{_told(fields)}|{demo.success}|{masks}",
         issues=tuple(issues),
         place=place,
     )
+
+
+@lru_cache(maxsize=64)
+def _told(fields: tuple[Field, ...]) -> str:
+    """Fields as text; most demonstrations have the same."""
+    return repr(fields)
 
 
 def _masks(opened: Opened, known: set[str]) -> tuple[dict[str, list[str]], list[Issue]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -51,8 +51,7 @@ class Field:
         return CameraInfo(key=self.key, height=self.height_px, width=self.width_px, rate_hz=rate_hz, codec=codec)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A field of one episode with what only this episode knows of it."""
 
     field: Field

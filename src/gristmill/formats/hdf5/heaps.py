@@ -6,7 +6,7 @@ steps from one to the next and does not notice a step of no length or a step bac
 
 from __future__ import annotations
 
-import mmap
+import os
 import struct
 from pathlib import Path
 
@@ -14,7 +14,7 @@ _SIGNATURE = b"GCOL\x01\0\0\0"
 _HEAD = 16  # bytes of a heap's header, and of an object's
 _WRAPS = 1 << 64
 # Attributes of a whole recording are written first or added last; what lies between is not looked through.
-_LOOKED_AT_BYTES = 32 << 20
+_LOOKED_AT_BYTES = 2 << 20
 
 
 def endless(path: Path) -> int | None:
@@ -23,18 +23,20 @@ def endless(path: Path) -> int | None:
     Args:
         path: an HDF5 file that is not empty.
     """
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        ends = ((0, _LOOKED_AT_BYTES), (max(_LOOKED_AT_BYTES, len(data) - _LOOKED_AT_BYTES), len(data)))
-        for start, stop in ends:
-            at = data.find(_SIGNATURE, start, stop)
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        for start in sorted({0, max(0, size - _LOOKED_AT_BYTES)}):
+            file.seek(start)
+            data = file.read(_LOOKED_AT_BYTES)
+            at = data.find(_SIGNATURE)
             while at >= 0:
                 if stuck(data, at):
-                    return at
-                at = data.find(_SIGNATURE, at + 1, stop)
+                    return start + at
+                at = data.find(_SIGNATURE, at + 1)
     return None
 
 
-def stuck(data: mmap.mmap | memoryview | bytes, at: int) -> bool:
+def stuck(data: memoryview | bytes, at: int) -> bool:
     """Whether the chain of the heap at this place has a step of no length, or a step back."""
     if at + _HEAD > len(data) or data[at : at + len(_SIGNATURE)] != _SIGNATURE:
         return False
