@@ -549,3 +549,8 @@ def test_metadata_that_would_run_code_does_not(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"metadata\.yaml"):
         opened(tmp_path)
     assert not Path("/tmp/pwned_by_yaml").exists()
+
+
+def test_messages_that_are_hours_apart_have_a_rate_all_the_same(tmp_path: Path) -> None:
+    sent = [Sent("/joint_states", START_NS + i * 10_000 * 10**9, made.joints(0, "a", [i])) for i in range(4)]
+    assert opened(log(tmp_path, sent)).facts.rate_hz == pytest.approx(1e-4)

@@ -14,8 +14,9 @@ from mcap.reader import NonSeekingReader, make_reader
 from mcap.writer import CompressionType, IndexType
 
 from gristmill.errors import CorpusError
+from gristmill.formats.logs import stream
 from gristmill.formats.logs.mcap_log import McapLog
-from gristmill.formats.logs.stream import Entries, LogDamageError, one_pass
+from gristmill.formats.logs.stream import NONE, Entries, LogDamageError, one_pass
 
 TOPICS = ["/arm/command", "/instruction", "/joint_states"]
 
@@ -71,6 +72,22 @@ def test_one_pass_gives_every_message_once_with_its_row(tmp_path: Path) -> None:
         seen[topic][row] += 1
         assert wanted[topic].times_ns[row] == message.log_ns
     assert all((s == 1).all() for s in seen.values())
+
+
+@pytest.mark.parametrize("segment", [1, 7, 50, 10_000])
+def test_one_pass_in_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, segment: int) -> None:
+    monkeypatch.setattr(stream, "_SEGMENT", segment)
+    sent = made.arm_log(0, frames=80)
+    np.random.default_rng(1).shuffle(sent)  # type: ignore[arg-type]
+    log = McapLog(made.write_mcap(tmp_path / "a.mcap", [made.Sent(*s) for s in sent], chunk_size=2048))
+    wanted = {
+        "/joint_states": log.entries("/joint_states"),
+        "/none": NONE,
+        "/arm/command": log.entries("/arm/command")[:9],
+    }
+    seen = sorted((t, row, m.log_ns) for t, row, m in one_pass(log, wanted))
+    assert seen == sorted((t, i, int(at)) for t, e in wanted.items() for i, at in enumerate(e.times_ns))
+    assert list(one_pass(log, {})) == list(one_pass(log, {"/none": NONE})) == []
 
 
 def test_messages_out_of_order_are_sorted_by_time(tmp_path: Path) -> None:
@@ -212,3 +229,15 @@ def test_real_recordings_agree_with_the_library(real_data: Path) -> None:
     assert len(paths) == 17
     for path in paths:
         assert sorted(found_in(McapLog(path))) == sorted(truth(path)), path
+
+
+def test_a_time_of_publishing_that_is_none_is_the_log_time(tmp_path: Path) -> None:
+    sent = [made.Sent("/a", 7, made.text("x"), (1 << 64) - 1)]
+    log = McapLog(made.write_mcap(tmp_path / "a.mcap", sent))
+    assert [(m.log_ns, m.publish_ns) for m in log.read(log.entries("/a"))] == [(7, 7)]
+
+
+def test_log_times_that_no_clock_shows_are_refused(tmp_path: Path) -> None:
+    log = McapLog(made.write_mcap(tmp_path / "a.mcap", [made.Sent("/a", (1 << 63) + 5, made.text("x"))]))
+    with pytest.raises(LogDamageError, match="beyond the year 2262"):
+        log.entries("/a")

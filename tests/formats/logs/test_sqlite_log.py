@@ -129,3 +129,13 @@ def _only(folder: Path):
     files, found = places(folder, "sqlite3")
     (place,) = found
     return files, place
+
+
+def test_names_that_are_no_text_are_told(tmp_path: Path) -> None:
+    folder = made.write_db3(tmp_path / "bag", made.arm_log(0))
+    path = next(folder.glob("*.db3"))
+    data = path.read_bytes()
+    at = data.index(b"CREATE TABLE topics")
+    path.write_bytes(data[: at + 13] + b"\x8b\xff(" + data[at + 16 :])
+    with pytest.raises(CorpusError, match="no readable SQLite file"):
+        SqliteLog(path)

@@ -88,8 +88,7 @@ class BagLog:
     def read(self, entries: Entries) -> Iterator[Message]:
         """These messages; the chunk that was read last is kept."""
         current, view, head = -2, memoryview(b""), _U32.unpack_from
-        columns = (entries.block, entries.offset, entries.channel, entries.times_ns)
-        for block, offset, channel, time_ns in zip(*(c.tolist() for c in columns), strict=True):
+        for time_ns, block, offset, channel in entries.rows():
             if block != current:
                 current, view = block, memoryview(self._chunk(block))
             try:

@@ -191,7 +191,9 @@ def _rate(times_ns: IntArray) -> float | None:
 
 def _meant(rate_hz: float) -> float:
     whole = round(rate_hz)
-    return float(whole) if whole and abs(rate_hz - whole) <= _WHOLE_NUMBER * whole else round(rate_hz, 3)
+    if whole and abs(rate_hz - whole) <= _WHOLE_NUMBER * whole:
+        return float(whole)
+    return round(rate_hz, 3) or rate_hz
 
 
 def _own_rate(measured_hz: float | None, rate_hz: float, options: LogOptions) -> float | None:

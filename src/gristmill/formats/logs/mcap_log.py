@@ -19,6 +19,7 @@ from gristmill.errors import CorpusError
 from gristmill.formats.logs.mcap_chunk import read_chunk
 from gristmill.formats.logs.mcap_scan import Scan, scan
 from gristmill.formats.logs.stream import (
+    LAST_NS,
     NONE,
     Entries,
     Format,
@@ -112,9 +113,8 @@ class McapLog:
     def read(self, entries: Entries) -> Iterator[Message]:
         """These messages; the chunk that was read last is kept."""
         unpack, fixed = _MESSAGE.unpack_from, _MESSAGE.size
-        places = zip(entries.block.tolist(), entries.offset.tolist(), strict=True)
         current, view = -2, memoryview(b"")
-        for block, offset in places:
+        for _, block, offset, of_channel in entries.rows():
             if block == OUTSIDE:
                 at, current, view = 0, -2, self._outside(offset)
             else:
@@ -126,8 +126,11 @@ class McapLog:
             except struct.error:
                 op, length, channel, log_ns, publish_ns = 0, 0, 0, 0, 0
             end = at + 9 + length
-            if op != _MESSAGE_OP or end > len(view) or length < fixed - 9:
+            if op != _MESSAGE_OP or end > len(view) or length < fixed - 9 or channel != of_channel:
                 raise LogDamageError(f"{self.path}: there is no message where the index says; write its index anew")
+            # Beyond the year 2262 there is no time; the index has been checked, and its times are what counts.
+            log_ns = min(log_ns, LAST_NS)
+            publish_ns = publish_ns if publish_ns <= LAST_NS else log_ns
             yield Message(channel, log_ns, publish_ns, view[at + fixed : end])
 
     def close(self) -> None:

@@ -12,9 +12,11 @@ import numpy as np
 
 from gristmill.errors import CorpusError
 from gristmill.formats.logs.blocks import zstd_message
-from gristmill.formats.logs.stream import NONE, Entries, Format, LogDamageError, Loss, Message, Topic, joined
+from gristmill.formats.logs.stream import NONE, Entries, Format, LogDamageError, Loss, Message, Topic, joined, one_line
 
 MAGIC = b"SQLite format 3\0"
+# SQLite quotes damaged names in what it says of them, which then does not decode.
+_TROUBLE = (sqlite3.Error, UnicodeDecodeError)
 
 
 class SqliteLog:
@@ -41,8 +43,8 @@ class SqliteLog:
             # What a file defines is not trusted: its views and triggers may call no function that does harm.
             self._db.execute("PRAGMA trusted_schema = OFF")
             self._tables = {str(n) for (n,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        except sqlite3.Error as error:
-            raise CorpusError(f"{path}: no readable SQLite file ({error}); restore it") from None
+        except _TROUBLE as error:
+            raise CorpusError(f"{path}: no readable SQLite file ({one_line(error)}); restore it") from None
         if not {"topics", "messages"} <= self._tables:
             self._db.close()
             raise CorpusError(f"{path}: an SQLite file without the tables topics and messages is no rosbag2 recording")
@@ -93,8 +95,7 @@ class SqliteLog:
 
     def read(self, entries: Entries) -> Iterator[Message]:
         """These messages, row by row."""
-        columns = zip(entries.offset.tolist(), entries.channel.tolist(), entries.times_ns.tolist(), strict=True)
-        for row, channel, time_ns in columns:
+        for time_ns, _, row, channel in entries.rows():
             found = self._query("SELECT data FROM messages WHERE id = ?", (row,))
             if not found or not isinstance(found[0][0], bytes):
                 raise LogDamageError(f"{self.path}: row {row} of messages holds no data; restore the file")
@@ -120,11 +121,15 @@ class SqliteLog:
             cursor = self._db.execute("SELECT topic_id, timestamp, id FROM messages ORDER BY id")
             while rows := cursor.fetchmany(65_536):
                 parts.append(np.array(rows, np.int64))
-        except sqlite3.DatabaseError as error:
+        except _TROUBLE as error:
             kept = sum(map(len, parts))
             if not kept:
-                raise CorpusError(f"{self.path}: its messages cannot be read ({error}); restore the file") from None
-            message = f"{self.path.name} is damaged or cut off ({error}); {kept} messages before that are read"
+                raise CorpusError(
+                    f"{self.path}: its messages cannot be read ({one_line(error)}); restore the file"
+                ) from None
+            message = (
+                f"{self.path.name} is damaged or cut off ({one_line(error)}); {kept} messages before that are read"
+            )
             losses.append(Loss("log_truncated", message, "Copy the file again from the robot."))
         except (ValueError, TypeError, OverflowError):
             raise CorpusError(f"{self.path}: its messages have times or topics that are no numbers") from None
@@ -145,8 +150,8 @@ class SqliteLog:
     def _query(self, sql: str, values: tuple = ()) -> list[tuple]:
         try:
             return self._db.execute(sql, values).fetchall()
-        except sqlite3.DatabaseError as error:
-            raise LogDamageError(f"{self.path}: cannot be read ({error}); restore the file") from None
+        except _TROUBLE as error:
+            raise LogDamageError(f"{self.path}: cannot be read ({one_line(error)}); restore the file") from None
 
 
 def _text(data: bytes) -> str:

@@ -18,6 +18,7 @@ from gristmill.types import IntArray
 
 # A block that claims to be larger is a bomb or damage: recorders write chunks of some megabytes.
 MAX_BLOCK_BYTES = 256 << 20
+_SEGMENT = 1 << 16  # messages whose places are handled at once
 LAST_NS = np.iinfo(np.int64).max
 
 
@@ -72,6 +73,13 @@ class Entries:
 
     def __getitem__(self, rows: slice | IntArray) -> Entries:
         return Entries(self.times_ns[rows], self.block[rows], self.offset[rows], self.channel[rows])
+
+    def rows(self) -> Iterator[tuple[int, int, int, int]]:
+        """(time, block, offset, channel) of each message; never all at once as Python's numbers."""
+        for start in range(0, len(self), _SEGMENT):
+            part = self[start : start + _SEGMENT]
+            columns = (part.times_ns, part.block, part.offset, part.channel)
+            yield from zip(*(c.tolist() for c in columns), strict=True)
 
     def between(self, start_ns: int, stop_ns: int) -> Entries:
         """Those with start_ns <= time < stop_ns."""
@@ -152,10 +160,25 @@ def one_pass(log: Log, wanted: Mapping[str, Entries]) -> Iterator[tuple[str, int
     Yields:
         (topic, its number among the wanted entries of that topic, message).
     """
+    total = sum(map(len, wanted.values()))
+    longest = max(wanted.values(), key=len, default=NONE).times_ns
+    parts = min(-(-total // _SEGMENT), len(longest))
+    # A stretch of time after the other, so that a long log's places are never all copied.
+    starts = longest[np.arange(1, parts) * len(longest) // parts].tolist() if parts else []
+    edges = {topic: [0, *np.searchsorted(e.times_ns, starts).tolist(), len(e)] for topic, e in wanted.items()}
+    for part in range(parts):
+        spans = {topic: slice(at[part], at[part + 1]) for topic, at in edges.items() if at[part + 1] > at[part]}
+        yield from _stored(
+            log, {t: wanted[t][span] for t, span in spans.items()}, {t: s.start for t, s in spans.items()}
+        )
+
+
+def _stored(log: Log, wanted: Mapping[str, Entries], first: Mapping[str, int]) -> Iterator[tuple[str, int, Message]]:
+    """Messages in the order in which they are stored; `first` is the number of each topic's first."""
     names = list(wanted)
     if not names:
         return
-    rows = np.concatenate([np.arange(len(e)) for e in wanted.values()])
+    rows = np.concatenate([np.arange(first[t], first[t] + len(e)) for t, e in wanted.items()])
     topic = np.repeat(np.arange(len(names)), [len(e) for e in wanted.values()])
     columns = ([getattr(e, name) for e in wanted.values()] for name in ("times_ns", "block", "offset", "channel"))
     whole = Entries(*(np.concatenate(c) for c in columns))
