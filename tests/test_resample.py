@@ -186,6 +186,19 @@ def test_what_is_only_named_like_a_rotation_is_none() -> None:
     np.testing.assert_allclose(resample(raw, Resample(rate_hz=20)).channels["quat"].values[1], [1, 2, 3, 9])
 
 
+def test_a_card_says_which_dimensions_are_a_quaternion() -> None:
+    from gristmill.embodiment import Arm
+
+    times, half = np.array([0.0, 1.0]), np.sqrt(0.5)
+    names = ("r0", "a", "r1", "r2", "r3")
+    values = np.array([[1.0, 0, 0, 0, 0], [half, 4, 0, 0, half]])
+    arm = Arm(name="arm", rotation=("r0", "r1", "r2", "r3"), rotation_as="quaternion")
+    card = Embodiment(key="arm", title="An arm", joints=tuple(Joint(name=n) for n in names), arms=(arm,))
+    raw = streams({"state": ("state", times, values)}, {"state": names}, embodiment=card)
+    found = resample(raw, Resample(rate_hz=2)).channels["state"].values[1]
+    np.testing.assert_allclose(found, [np.cos(np.pi / 8), 2, 0, 0, np.sin(np.pi / 8)], atol=1e-12)
+
+
 def test_a_pose_without_names_is_a_place_and_a_rotation_when_the_card_has_quaternions() -> None:
     times = np.array([0.0, 1.0])
     half = np.sqrt(0.5)

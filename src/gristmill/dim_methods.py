@@ -105,13 +105,13 @@ def groups_of(channel: Channel, rule: Resample, card: Embodiment) -> list[DimGro
 
 
 def quaternions_of(channel: Channel, card: Embodiment) -> list[tuple[int, ...]]:
-    """Groups of four neighbouring dimensions that are unit quaternions, by their names, the channel's, or the card.
+    """Groups of four dimensions that are unit quaternions: by the card's arms, their names, or the channel's.
 
     Either order of the components will do: a great arc is the same in both. What is no unit quaternion in the data,
     whatever its names say, is none.
     """
     width = channel.values.shape[1]
-    found = _by_names(channel.names) if any(channel.names) else []
+    found = _by_card(channel, card) or _by_names(channel.names)
     if not found and not any(channel.names):
         key = plain_name(channel.key)
         if width == 4 and _ROTATION.search(key):
@@ -119,6 +119,17 @@ def quaternions_of(channel: Channel, card: Embodiment) -> list[tuple[int, ...]]:
         elif width == 7 and "pose" in key and card.quaternion_order != "unknown":
             found = [(3, 4, 5, 6)]  # position, then rotation
     return [q for q in found if _is_unit(channel.values[:, list(q)])]
+
+
+def _by_card(channel: Channel, card: Embodiment) -> list[tuple[int, ...]]:
+    """Rotations of arms that the card says are written as quaternions."""
+    at = {joint.name: i for i, joint in enumerate(card.match(channel.names)) if joint is not None}
+    written = [arm.rotation_of(channel.role) for arm in card.arms]
+    return [
+        tuple(at[name] for name in names)
+        for names, form in written
+        if form == "quaternion" and all(name in at for name in names)
+    ]
 
 
 def _by_names(names: Sequence[str]) -> list[tuple[int, ...]]:
