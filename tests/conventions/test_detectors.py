@@ -13,6 +13,7 @@ from gristmill.conventions.contact import Contact, contact_of, edges
 from gristmill.conventions.grips import grips
 from gristmill.conventions.holds import period_of_changes
 from gristmill.conventions.quaternions import length_error, sign_flips
+from gristmill.conventions.signs import sign_misfit
 from gristmill.conventions.steps import frames, reading
 from gristmill.conventions.turning import excess
 from gristmill.testing import make_episode
@@ -72,6 +73,28 @@ def test_no_chain_turns_more_than_its_joints(seed):
 
 def test_who_does_not_turn_tells_nothing():
     assert np.isnan(excess(np.tile(np.eye(3), (50, 1, 1)), np.ones((50, 2))))
+
+
+# -- signs ----------------------------------------------------------------------------------------
+
+
+def test_the_joint_whose_sign_is_wrong_is_told():
+    def forward(joints):
+        turn = Rotation.from_rotvec(joints[:, :1] * [0, 0, 1.0]) * Rotation.from_rotvec(joints[:, 1:2] * [0, 1.0, 0])
+        turn = turn * Rotation.from_rotvec(joints[:, 2:] * [0.6, 0.48, 0.64])
+        return np.zeros((len(joints), 3)), turn.as_matrix()
+
+    t = np.linspace(0, 1, 80)
+    joints = np.stack([0.6 * np.sin(7 * t), 0.5 * np.sin(11 * t + 1), 0.7 * np.sin(5 * t + 2)], axis=1)
+    mounted = (
+        Rotation.random(random_state=8).as_matrix() @ forward(joints)[1] @ Rotation.random(random_state=9).as_matrix()
+    )
+    right = sign_misfit(mounted, joints, forward)
+    assert right is not None and right.claimed < 1e-6 and right.flipped.min() > 0.05
+    wrong = sign_misfit(mounted, joints * [1, -1, 1], forward)
+    assert wrong is not None and wrong.claimed > 0.05
+    assert wrong.flipped[1] < 1e-6 and min(wrong.flipped[0], wrong.flipped[2]) > 0.05
+    assert sign_misfit(mounted[:10], joints[:10], forward) is None
 
 
 # -- quaternions ----------------------------------------------------------------------------------
