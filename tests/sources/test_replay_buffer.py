@@ -519,6 +519,35 @@ def test_without_a_library_it_says_what_to_install(
         opened(path)
 
 
+@pytest.mark.parametrize("case", [*MADE, "umi"])
+def test_any_damage_is_told_in_one_line(tmp_path: Path, case: str) -> None:
+    path = made.make_umi(tmp_path / "u.zip") if case == "umi" else MADE[case](tmp_path)
+    files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
+    rng = np.random.default_rng(7)
+    for _ in range(25):
+        file = files[rng.integers(len(files))]
+        content = file.read_bytes()
+        damaged = bytearray(content[: rng.integers(len(content))] if rng.random() < 0.3 else content)
+        # The table of an archive stands at its end.
+        low = max(0, len(damaged) - 3000) if path.is_file() and rng.random() < 0.5 else 0
+        for at in rng.integers(low, max(low + 1, len(damaged)), rng.integers(1, 5)).tolist():
+            if at < len(damaged):
+                damaged[at] ^= 1 << int(rng.integers(8))
+        file.write_bytes(damaged)
+        try:
+            corpus = ReplayBuffer.open(path, key="k", options=ReplayBuffer.Options(rate_hz=10))
+            for episode in corpus.episodes(range(len(corpus.table))):
+                for read in (lambda e: e.channels, *(lambda e, k=k: e.cameras[k].packets() for k in episode.cameras)):
+                    try:
+                        read(episode)
+                    except RecordingError as error:
+                        assert "\n" not in str(error)
+        except CorpusError as error:
+            assert "\n" not in str(error)
+            assert len(str(error)) < 500
+        file.write_bytes(content)
+
+
 def test_new_episodes_leave_the_stamps_of_the_others_alone(tmp_path: Path) -> None:
     path = made.make(tmp_path / "b")
     before = opened(path).table.values_stamp

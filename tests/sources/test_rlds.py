@@ -387,6 +387,33 @@ def test_splits_are_read_in_their_declared_order_or_one_alone(tmp_path: Path) ->
     assert "declares a split 'val', of which no shard is there" in opened(root).issues[0].message
 
 
+@pytest.mark.parametrize("declare", [True, False])
+def test_any_damage_is_told_in_one_line(tmp_path: Path, declare: bool) -> None:
+    root = made.make(tmp_path / "arm", declare=declare)
+    files = sorted(root.iterdir())
+    rng = np.random.default_rng(7)
+    for _ in range(60):
+        file = files[rng.integers(len(files))]
+        content = file.read_bytes()
+        damaged = bytearray(content[: rng.integers(len(content))] if rng.random() < 0.3 else content)
+        for at in rng.integers(0, max(1, len(damaged)), rng.integers(1, 5)).tolist():
+            if at < len(damaged):
+                damaged[at] ^= 1 << int(rng.integers(8))
+        file.write_bytes(damaged)
+        try:
+            corpus = Rlds.open(root, key="k", options=Rlds.Options(rate_hz=10))
+            for episode in corpus.episodes(range(len(corpus.table))):
+                for read in (lambda e: e.channels, *(lambda e, k=k: e.cameras[k].packets() for k in episode.cameras)):
+                    try:
+                        read(episode)
+                    except RecordingError as error:
+                        assert "\n" not in str(error)
+        except CorpusError as error:
+            assert "\n" not in str(error)
+            assert len(str(error)) < 500
+        file.write_bytes(content)
+
+
 def test_nothing_of_tensorflow_is_loaded(tmp_path: Path) -> None:
     for episode in opened(made.make(tmp_path / "arm")).episodes(range(4)):
         assert len(episode.channels)

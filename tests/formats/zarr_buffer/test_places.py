@@ -128,8 +128,9 @@ def test_too_many_members_are_refused_before_they_are_listed(archive: Path, monk
 def test_the_table_of_a_large_archive_is_found(tmp_path: Path) -> None:
     path = tmp_path / "many.zip"
     with zipfile.ZipFile(path, "w") as new:
-        for n in range(66_000):  # more than 16 bits count
-            new.writestr(f"{n}", b"")
+        new.writestr("a", b"")
+        new.filelist *= 66_000  # more than 16 bits count; the table is written from this list
+    assert len(zipfile.ZipFile(path).infolist()) == 66_000
     assert places._member_count(path) >= 66_000
 
 

@@ -95,10 +95,10 @@ class StoredArray:
         if self._kept is not None and self._kept[0] <= start and stop <= self._kept[1]:
             return self._kept[2][start - self._kept[0] : stop - self._kept[0]]
         step = self.meta.chunk[0]
-        first, last = start // step * step, min(-(-stop // step) * step, self.length)
-        begin, head = first, None
-        if self._kept is not None and self._kept[0] <= first < self._kept[1] < stop:
-            begin, head = self._kept[1], self._kept[2][first - self._kept[0] :]
+        begin, last = start // step * step, min(-(-stop // step) * step, self.length)
+        head = None
+        if self._kept is not None and self._kept[0] <= start < self._kept[1] < stop:
+            begin, head = self._kept[1], self._kept[2][start - self._kept[0] :]
         row_bytes = max(1, prod(self.meta.shape[1:]) * self.meta.dtype.itemsize)
         further = min(max(last, begin + ahead_bytes // row_bytes // step * step), self.length)
         found = self._decoded(begin, further)
@@ -107,11 +107,13 @@ class StoredArray:
             found = self._decoded(begin, last)
         if isinstance(found, Exception):
             raise self._broken(begin, last, where, found)
-        if head is not None:
-            found = np.concatenate([head, found])
         found.setflags(write=False)
-        self._kept = first, further, found
-        return found[start - first : stop - first]
+        self._kept = begin, further, found
+        if head is None:
+            return found[start - begin : stop - begin]
+        rows = np.concatenate([head, found[: stop - begin]])
+        rows.setflags(write=False)
+        return rows
 
     # -- inner -------------------------------------------------------------------------------------
 
