@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -70,3 +72,18 @@ def test_servo_arms_whose_unit_is_not_known_keep_only_the_gripper():
     assert made.state["arm.gripper"].values[:, 0].tolist() == [0.25, 1.0]
     assert "as the card says" in made.lossy["action[gripper.pos]"]
     assert "unit as unknown" in made.unconverted["action[elbow_flex.pos]"]
+
+
+def test_actions_of_another_origin_go_back_and_what_they_lack_stays_unknown(posed):
+    made = harmonize(posed[0])
+    lifted = made.action["arm.position_m"].values + [0, 0, 0.01]
+    joints = made.action["arm.joints"]
+    action = dict(made.action) | {
+        "arm.position_m": replace(made.action["arm.position_m"], values=lifted),
+        "arm.joints": replace(joints, mask=np.zeros(5, bool)),
+    }
+    back = made.restore(action=action)
+    recorded = posed[0].channels["action.eef_pose"].values
+    assert back["action.eef_pose"] == pytest.approx(recorded + [0, 0, 0.01, 0, 0, 0, 0], abs=1e-6)
+    assert np.isnan(back["action"][:, :5]).all()
+    assert back["action"][:, 5] == pytest.approx(posed[0].channels["action"].values[:, 5], abs=1e-6)
