@@ -76,7 +76,7 @@ def test_servo_arms_whose_unit_is_not_known_keep_only_the_gripper():
 
 def test_actions_of_another_origin_go_back_and_what_they_lack_stays_unknown(posed):
     made = harmonize(posed[0])
-    lifted = made.action["arm.position_m"].values + [0, 0, 0.01]
+    lifted = made.action["arm.position_m"].values + np.array([0, 0, 0.01])
     joints = made.action["arm.joints"]
     action = dict(made.action) | {
         "arm.position_m": replace(made.action["arm.position_m"], values=lifted),
@@ -84,6 +84,6 @@ def test_actions_of_another_origin_go_back_and_what_they_lack_stays_unknown(pose
     }
     back = made.restore(action=action)
     recorded = posed[0].channels["action.eef_pose"].values
-    assert back["action.eef_pose"] == pytest.approx(recorded + [0, 0, 0.01, 0, 0, 0, 0], abs=1e-6)
+    assert back["action.eef_pose"] == pytest.approx(recorded + np.array([0, 0, 0.01, 0, 0, 0, 0]), abs=1e-6)
     assert np.isnan(back["action"][:, :5]).all()
     assert back["action"][:, 5] == pytest.approx(posed[0].channels["action"].values[:, 5], abs=1e-6)
