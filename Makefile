@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check bench bench-audit bench-detect bench-export interop clean
+.PHONY: help demo test check bench bench-audit bench-detect bench-export bench-sources interop clean
 
 help:
 	@echo "make demo          install, generate a sample corpus, audit and curate it"
@@ -49,6 +49,9 @@ bench-audit: $(BIN)/.dev
 
 bench-detect: $(BIN)/.dev
 	$(BIN)/python benchmarks/bench_detect.py
+
+bench-sources: $(BIN)/.dev
+	$(BIN)/python benchmarks/bench_sources.py
 
 bench-export: $(BIN)/.dev
 	$(BIN)/python benchmarks/bench_export.py

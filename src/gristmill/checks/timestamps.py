@@ -18,6 +18,8 @@ from gristmill.motion import motion_of
 from gristmill.types import TimesS
 
 _LATE = 1.5  # an interval of so many periods lacks a sample; less is jitter, which has its own check
+_SHARED = 3  # episodes that show that an offset is the recorder's
+_COUNTS_FROM_ONE = 1.5  # samples
 _HUGE_S = 1e9  # beyond this, a time is no time
 
 
@@ -93,7 +95,7 @@ class Timestamps:
             yield self._gap(manifest, group, Kind.RISK, "dropped_frames")
         for code, column in (("order", "backward"), ("duplicate", "repeated")):
             for group in by_channel(events, detail == code):
-                count = int(manifest[column][group.row])
+                count = max(int(manifest[column][group.row]), len(group.spans_s))
                 what = "run backwards or are not finite" if code == "order" else "repeat"
                 yield finding(
                     self,
@@ -113,8 +115,12 @@ class Timestamps:
 
     def _offsets(self, manifest: Manifest, period_s: float) -> Iterator[Finding]:
         """Episodes that do not begin at 0: with cameras, every frame is looked up at the wrong time."""
-        first = manifest["first_s"]
+        first = np.where(np.isfinite(manifest["first_s"]), manifest["first_s"], np.nan)
         limit = self.max_offset_samples * period_s
+        known = first[~np.isnan(first)]
+        if period_s and len(known) >= _SHARED and np.ptp(known) <= limit and abs(known[0]) > limit:
+            yield self._shared_offset(float(np.median(known)), period_s)
+            return
         kind = Kind.DEFECT if manifest.facts.cameras else Kind.RISK
         for row in np.flatnonzero(np.abs(first) > limit).tolist() if period_s else ():
             yield finding(
@@ -129,6 +135,21 @@ class Timestamps:
                 unit="s",
                 fix="Subtract the first time from all of the episode's times; an export does so.",
             )
+
+    def _shared_offset(self, offset_s: float, period_s: float) -> Finding:
+        """All episodes begin equally late: a recorder that counts from one, or a clock that was never reset."""
+        return finding(
+            self,
+            Kind.TRAIT if abs(offset_s) <= _COUNTS_FROM_ONE * period_s else Kind.RISK,
+            None,
+            f"times of all episodes begin at {offset_s:.3g} s instead of 0; a loader that looks frames up by time "
+            "finds others",
+            code="offset_shared",
+            measured=abs(offset_s),
+            threshold=self.max_offset_samples * period_s,
+            unit="s",
+            fix="Subtract the first time from all times of each episode; an export does so.",
+        )
 
     def _gap(self, manifest: Manifest, group: Group, kind: Kind, code: str) -> Finding:
         missing = float(group.strengths.sum())

@@ -155,7 +155,10 @@ def test_a_list_of_files_that_was_lost_is_asked_for_again(remote: Remote, tmp_pa
 
 
 def test_refusals_are_one_line(remote: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
-    for repository, says in (("someone/else", "no dataset someone/else"), ("Some where/x", "there is no folder")):
+    for repository, says in (
+        ("someone/else", "no dataset someone/else"),
+        ("Some where/x", "there is no file or folder"),
+    ):
         with pytest.raises(CorpusError, match=says) as caught:
             open_path(repository)
         assert "\n" not in str(caught.value)
