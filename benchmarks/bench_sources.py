@@ -18,9 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-import bench_conventions
 import numpy as np
 
+import bench_conventions
 from gristmill.sources import open_path
 from processes import machine, run
 
