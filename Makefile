@@ -18,7 +18,7 @@ $(BIN)/.core: pyproject.toml constraints.txt
 	touch $@
 
 $(BIN)/.dev: $(BIN)/.core
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[synth,hub,hdf5,zarr,logs,kinematics,dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[synth,hub,hdf5,zarr,rlds,logs,kinematics,dev]"
 	touch $@
 
 demo: $(BIN)/.core
