@@ -104,6 +104,41 @@ def test_a_frozen_dimension_with_one_glitch():
     assert (found.row, found.channel) == (8, "observation.state[joint_1]")
 
 
+def test_a_key_pressed_for_one_sample_is_no_spike():
+    keys = np.zeros((101, 3))
+    keys[40, 1] = 1
+    made = [make_episode(action=np.zeros((101, 3)), index=i) for i in range(20)]
+    assert judge(Spike(), [*made, make_episode(action=keys, index=20)]) == []
+    keys[40, 1] = 1.2
+    assert len(judge(Spike(), [*made, make_episode(action=keys, index=20)])) == 1
+
+
+def jagged(index, size=0.0):
+    """Steps that a hand commands a few times a second: mostly small, now and then large."""
+    steps = np.clip(np.random.default_rng(index).standard_t(2, 60), -10, 10)
+    steps[30] += size
+    return make_episode(state=steps, rate_hz=5, index=index)
+
+
+def test_what_turns_round_all_the_time_has_no_spikes_within_its_range():
+    assert judge(Spike(), [jagged(i) for i in range(30)]) == []
+    # Such corpora would be full of them by the rule for smooth motion.
+    assert len(judge(Spike(jagged_height=0.045), [jagged(i) for i in range(30)])) > 10
+
+
+def test_what_turns_round_all_the_time_can_still_leave_its_range():
+    assert [f.row for f in judge(Spike(), [jagged(i, 60 * (i == 4)) for i in range(30)])] == [4]
+
+
+def test_a_joint_that_mostly_rests_is_judged_by_the_episodes_in_which_it_moves():
+    rng = np.random.default_rng(0)
+    made = [make_episode(state=rng.normal(0, 1e-3, 101), index=i) for i in range(30)]  # hums, and turns all the time
+    made += [make_episode(state=np.linspace(0, 1, 101), index=30 + i) for i in range(10)]
+    spike = np.linspace(0, 1, 101)
+    spike[50] += 0.3
+    assert [f.row for f in judge(Spike(), [*made, make_episode(state=spike, index=40)])] == [40]
+
+
 def test_an_episode_with_dimensions_of_its_own_is_passed_over():
     odd = spiked(1)
     renamed = make_episode(
