@@ -87,8 +87,26 @@ def mcap_case(work: Path, scale: float) -> tuple[Callable[[], np.ndarray], Calla
     return bare, ours
 
 
+# What robomimic's low-dimensional files hold of a demonstration of Lift with one Panda arm: dataset -> width.
+ROBOMIMIC = {
+    "actions": 7,
+    "states": 32,
+    "obs/object": 10,
+    "obs/robot0_eef_pos": 3,
+    "obs/robot0_eef_quat": 4,
+    "obs/robot0_eef_vel_ang": 3,
+    "obs/robot0_eef_vel_lin": 3,
+    "obs/robot0_gripper_qpos": 2,
+    "obs/robot0_gripper_qvel": 2,
+    "obs/robot0_joint_pos": 7,
+    "obs/robot0_joint_pos_cos": 7,
+    "obs/robot0_joint_pos_sin": 7,
+    "obs/robot0_joint_vel": 7,
+}
+
+
 def hdf5_case(work: Path, scale: float) -> tuple[Callable[[], np.ndarray], Callable[[], np.ndarray]]:
-    """200 robomimic demonstrations of 200 steps."""
+    """200 robomimic demonstrations of 50 steps, as short as those of Lift: every value but `next_obs`."""
     import h5py
 
     path = work / "demos.hdf5"
@@ -98,28 +116,27 @@ def hdf5_case(work: Path, scale: float) -> tuple[Callable[[], np.ndarray], Calla
         data.attrs["env_args"] = json.dumps({"env_name": "Lift", "env_kwargs": {"control_freq": 20}})
         for i in range(round(200 * scale)):
             demo = data.create_group(f"demo_{i}")
-            demo.attrs["num_samples"] = 200
-            demo["actions"] = rng.normal(size=(200, 7))
-            for key, width in (("robot0_joint_pos", 7), ("robot0_eef_pos", 3), ("robot0_gripper_qpos", 2)):
-                demo[f"obs/{key}"] = rng.normal(size=(200, width))
-        data.attrs["total"] = round(200 * scale) * 200
+            demo.attrs["num_samples"] = 50
+            for name, width in ROBOMIMIC.items():
+                demo[name] = rng.normal(size=(50, width))
+                if name.startswith("obs/"):
+                    demo[f"next_{name}"] = demo[name][()]
+        data.attrs["total"] = round(200 * scale) * 50
 
     def bare() -> np.ndarray:
         found = []
         with h5py.File(path, "r") as file:
             for name in sorted(file["data"], key=lambda n: int(n.split("_")[1])):
-                demo = file["data"][name]
-                for key in ("actions", "obs/robot0_joint_pos", "obs/robot0_eef_pos", "obs/robot0_gripper_qpos"):
-                    found.append(demo[key][()].ravel())
+                found += [file["data"][name][key][()].ravel() for key in ROBOMIMIC]
         return np.concatenate(found)
 
     def ours() -> np.ndarray:
         corpus = open_path(path)
+        ends = ["action" if name == "actions" else name.rpartition("/")[2] for name in ROBOMIMIC]
         found = []
         for episode in corpus.episodes(range(len(corpus.table))):
-            for suffix in ("action", "robot0_joint_pos", "robot0_eef_pos", "robot0_gripper_qpos"):
-                key = next(k for k in episode.channels if k.endswith(suffix))
-                found.append(episode.channels[key].values.ravel())
+            by_end = {key.removeprefix("observation.").removeprefix("state."): key for key in episode.channels}
+            found += [episode.channels[by_end[end]].values.ravel() for end in ends]
         return np.concatenate(found)
 
     return bare, ours

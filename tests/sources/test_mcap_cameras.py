@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
-from fractions import Fraction
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -109,29 +111,43 @@ def test_a_picture_that_does_not_fit_is_a_video_error(tmp_path: Path) -> None:
 # -- video -----------------------------------------------------------------------------------------------
 
 
+ENCODE = """
+import pickle, sys
+from fractions import Fraction
+import av
+pictures, codec, options = pickle.load(sys.stdin.buffer)
+context = av.CodecContext.create(codec, "w")
+context.height, context.width, context.pix_fmt = *pictures.shape[1:3], "yuv420p"
+context.time_base, context.options, context.thread_count = Fraction(1, 25), options, 1
+packets = []
+for i, p in enumerate(pictures):
+    frame = av.VideoFrame.from_ndarray(p, format="rgb24")
+    frame.pts = i
+    packets += [bytes(x) for x in context.encode(frame)]
+packets += [bytes(x) for x in context.encode(None)]
+pickle.dump(packets, sys.stdout.buffer)
+"""
+
+
 def packets_of(pictures: np.ndarray, codec: str, gop: int) -> list[bytes]:
-    """One packet a picture, without B-frames, parameter sets at every keyframe."""
+    """One packet a picture, without B-frames, parameter sets at every keyframe.
+
+    In a process of its own, and again when that fails: x265 4.2 now and then refuses its work or aborts.
+    """
+    settings = f"keyint={gop}:min-keyint={gop}:scenecut=0:bframes=0:repeat-headers=1"
     options = {
-        "libx264": {
-            "x264-params": f"keyint={gop}:min-keyint={gop}:scenecut=0:bframes=0:repeat-headers=1",
-            "tune": "zerolatency",
-        },
-        "libx265": {
-            "x265-params": f"keyint={gop}:min-keyint={gop}:scenecut=0:bframes=0:repeat-headers=1:log-level=0",
-            "tune": "zerolatency",
-        },
+        "libx264": {"x264-params": settings, "tune": "zerolatency"},
+        "libx265": {"x265-params": f"{settings}:log-level=0", "tune": "zerolatency"},
     }[codec]
-    context = av.CodecContext.create(codec, "w")
-    context.height, context.width, context.pix_fmt = *pictures.shape[1:3], "yuv420p"
-    context.time_base, context.options, context.thread_count = Fraction(1, 25), options, 1
-    packets = []
-    for i, p in enumerate(pictures):
-        frame = av.VideoFrame.from_ndarray(p, format="rgb24")
-        frame.pts = i
-        packets += [bytes(x) for x in context.encode(frame)]
-    packets += [bytes(x) for x in context.encode(None)]
-    assert len(packets) == len(pictures)
-    return packets
+    for _ in range(5):
+        done = subprocess.run(
+            [sys.executable, "-c", ENCODE], input=pickle.dumps((pictures, codec, options)), capture_output=True
+        )
+        if done.returncode == 0:
+            packets = pickle.loads(done.stdout)
+            assert len(packets) == len(pictures)
+            return packets
+    raise AssertionError(done.stderr.decode())
 
 
 def decoded(packets: list[bytes], codec: str) -> np.ndarray:

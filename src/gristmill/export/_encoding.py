@@ -10,10 +10,10 @@ from gristmill.video.encode import available_encoder
 _USUAL = "av1"  # LeRobot's own
 # A keyframe every second frame, as LeRobot's recorder writes them, so that any frame is decoded after one other.
 _GOP = 2
+# Not hevc: x265 4.2, which PyAV brings, refuses one small file in some two hundred, and aborts whole processes.
 _SETTINGS: dict[str, dict[str, Any]] = {
     "av1": {"codec": "libsvtav1", "crf": 8, "preset": 8},
     "h264": {"codec": "libx264", "crf": 12, "preset": "medium"},
-    "hevc": {"codec": "libx265", "crf": 12, "preset": "medium"},
 }
 _CHROMA = {f"yuv{j}{n}p": f"yuv{n}p" for n in ("420", "422", "444") for j in ("", "j")}
 
@@ -21,11 +21,11 @@ _CHROMA = {f"yuv{j}{n}p": f"yuv{n}p" for n in ("420", "422", "444") for j in (""
 def encoding_like(codec: str = "", pix_fmt: str = "") -> dict[str, Any]:
     """Options of `gristmill.video.encode.encode` for frames of a file in this codec.
 
-    Where this build of FFmpeg has no encoder for the codec, they are encoded in AV1. The rates keep every picture above
-    40 dB of its source (peak signal to noise of RGB, 8 bit): on 40 to 120 frames of `g1_inspire` (640 x 480),
-    `gr1_sim_picknplace` (256 x 256) and a generated corpus (64 x 64) the worst pictures had 43.6, 42.5 and 40.4 dB in
-    AV1 and 42.7, 41.0 and 42.3 dB in H.264. LeRobot's own setting for recording (AV1, crf 30, preset 12) gave 39.8,
-    34.8 and 31.9 dB there; it is meant for pictures that were not compressed before.
+    Where there is no encoder for the codec that can be relied upon, they are encoded in AV1. The rates keep every
+    picture above 40 dB of its source (peak signal to noise of RGB, 8 bit): on 40 to 120 frames of `g1_inspire` (640 x
+    480), `gr1_sim_picknplace` (256 x 256) and a generated corpus (64 x 64) the worst pictures had 43.6, 42.5 and 40.4
+    dB in AV1 and 42.7, 41.0 and 42.3 dB in H.264. LeRobot's own setting for recording (AV1, crf 30, preset 12) gave
+    39.8, 34.8 and 31.9 dB there; it is meant for pictures that were not compressed before.
 
     Args:
         codec: of the file that the frames come from, such as "h264"; "" where there is none.

@@ -26,8 +26,6 @@ _INSTEAD = {
     "libsvtav1": ("libaom-av1", "librav1e"),
     "libx264": ("h264", "libopenh264"),
     "h264": ("libx264", "libopenh264"),
-    "libx265": ("hevc",),
-    "hevc": ("libx265",),
 }
 
 

@@ -22,7 +22,6 @@ from gristmill.video.packets import FileIndex, index_file
 _ENCODERS: dict[str, tuple[str, int | str | None, int]] = {
     "av1": ("libsvtav1", 10, 22),
     "h264": ("libx264", "fast", 18),
-    "hevc": ("libx265", "fast", 20),
     "vp9": ("libvpx-vp9", None, 24),
 }
 _ONE_KEYFRAME = 100_000  # a group of pictures longer than any episode
