@@ -1,60 +1,14 @@
 """MCAP logs: one file, a folder of them, or rosbag2 folders with their `metadata.yaml`."""
 
-from __future__ import annotations
+from typing import ClassVar
 
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
-
-from gristmill.formats.logs.finding import recognizes
-from gristmill.formats.logs.options import LogOptions
-from gristmill.sources import Locator
-
-if TYPE_CHECKING:
-    from gristmill.embodiment import Embodiment
-    from gristmill.formats.logs.proposal import Proposal
-    from gristmill.formats.recorded import RecordedCorpus
+from gristmill.formats.logs.finding import Kind
+from gristmill.sources._logs import LogSource
 
 
-class Mcap:
-    """MCAP with messages in ROS 1's, ROS 2's, protobuf's or JSON's encoding; read in `gristmill.formats.logs`."""
+class Mcap(LogSource):
+    """MCAP with messages in ROS 1's, ROS 2's, protobuf's or JSON's encoding."""
 
-    Options: ClassVar = LogOptions
-
-    @classmethod
-    def recognizes(cls, path: Path) -> bool:
-        """Whether it is an MCAP file, or a folder that holds one, by its first bytes."""
-        return recognizes(path, "mcap")
-
-    @classmethod
-    def open(
-        cls, path: Path, *, key: str, card: Embodiment | None = None, options: LogOptions | None = None
-    ) -> RecordedCorpus:
-        """Open logs: indexes are read, and a few messages of each topic.
-
-        Args:
-            path: a file or folder.
-            key: the corpus's key in the store.
-            card: the embodiment card; by default one that fits.
-            options: topic map, clock, rate, task and cuts.
-
-        Raises:
-            CorpusError: nothing there can be read, or nothing is of use.
-            RecipeError: an option names what the logs do not hold.
-            UnsafeCorpusError: a link or name leads outside the corpus.
-        """
-        from gristmill.formats.logs.corpus import open_logs
-
-        options = options or LogOptions()
-        locator = Locator(source="mcap", path=str(path), key=key, card=card, options=options)
-        return open_logs(path, "mcap", key=key, card=card, options=options, locator=locator, title="MCAP")
-
-    @classmethod
-    def propose(cls, path: Path) -> Proposal:
-        """What each topic would become, for people to correct; see `gristmill.formats.logs.proposal`.
-
-        Raises:
-            CorpusError: nothing there can be opened at all.
-        """
-        from gristmill.formats.logs.proposal import proposal
-
-        return proposal(path)
+    name: ClassVar[str] = "mcap"
+    storage: ClassVar[Kind] = "mcap"
+    title: ClassVar[str] = "MCAP"

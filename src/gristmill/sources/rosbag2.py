@@ -1,62 +1,14 @@
 """rosbag2 recordings in SQLite: one .db3 file, a folder of them, or folders with their `metadata.yaml`."""
 
-from __future__ import annotations
+from typing import ClassVar
 
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
-
-from gristmill.formats.logs.finding import recognizes
-from gristmill.formats.logs.options import LogOptions
-from gristmill.sources import Locator
-
-if TYPE_CHECKING:
-    from gristmill.embodiment import Embodiment
-    from gristmill.formats.logs.proposal import Proposal
-    from gristmill.formats.recorded import RecordedCorpus
+from gristmill.formats.logs.finding import Kind
+from gristmill.sources._logs import LogSource
 
 
-class Rosbag2:
-    """rosbag2 with SQLite storage; read in `gristmill.formats.logs`. With MCAP storage it is the source mcap's."""
+class Rosbag2(LogSource):
+    """rosbag2 with SQLite storage; with MCAP storage it is the source mcap's."""
 
-    Options: ClassVar = LogOptions
-
-    @classmethod
-    def recognizes(cls, path: Path) -> bool:
-        """Whether it is a .db3 file, or a folder that holds one, by its first bytes."""
-        return recognizes(path, "sqlite3")
-
-    @classmethod
-    def open(
-        cls, path: Path, *, key: str, card: Embodiment | None = None, options: LogOptions | None = None
-    ) -> RecordedCorpus:
-        """Open logs: indexes are read, and a few messages of each topic.
-
-        Args:
-            path: a file or folder.
-            key: the corpus's key in the store.
-            card: the embodiment card; by default one that fits.
-            options: topic map, clock, rate, task and cuts.
-
-        Raises:
-            CorpusError: nothing there can be read, or nothing is of use.
-            RecipeError: an option names what the logs do not hold.
-            UnsafeCorpusError: a link or name leads outside the corpus.
-        """
-        from gristmill.formats.logs.corpus import open_logs
-
-        options = options or LogOptions()
-        locator = Locator(source="rosbag2", path=str(path), key=key, card=card, options=options)
-        return open_logs(
-            path, "sqlite3", key=key, card=card, options=options, locator=locator, title="rosbag2 (SQLite)"
-        )
-
-    @classmethod
-    def propose(cls, path: Path) -> Proposal:
-        """What each topic would become, for people to correct; see `gristmill.formats.logs.proposal`.
-
-        Raises:
-            CorpusError: nothing there can be opened at all.
-        """
-        from gristmill.formats.logs.proposal import proposal
-
-        return proposal(path)
+    name: ClassVar[str] = "rosbag2"
+    storage: ClassVar[Kind] = "sqlite3"
+    title: ClassVar[str] = "rosbag2 (SQLite)"
