@@ -61,3 +61,11 @@ def test_a_snapshot_is_found_by_its_export(sample_corpus: Path, tmp_path: Path, 
     out = capfd.readouterr().out
     assert "not selected, or gone" in out
     assert "recording is gone" not in out
+
+
+def test_a_waiver_of_nothing_says_so(sample_corpus: Path, tmp_path: Path, capfd) -> None:
+    place = ["--store", str(tmp_path / "s")]
+    assert run(["audit", str(sample_corpus), *place, "--cameras", "none", "-q"]) == 0
+    capfd.readouterr()
+    assert run(["accept", "0", "spike", "--reason", "why not", *place]) == 0
+    assert "note: spike finds nothing there now" in capfd.readouterr().out

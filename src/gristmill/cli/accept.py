@@ -34,5 +34,8 @@ def command(
         return
     if not reason or not reason.strip():
         raise UsageError("a waiver needs --reason TEXT: say why this finding is acceptable")
+    before = project.why(episode)
     done = project.accept(episode, check, reason)
     click.echo(visible(f"{done}: {check} is accepted: {reason}"))
+    if check not in before.waived and not any(f.check == check for f in before.findings):
+        click.echo(f"note: {check} finds nothing there now; the waiver waits until it does")

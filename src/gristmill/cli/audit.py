@@ -45,7 +45,7 @@ def command(
     fail_on: str,
     every: bool,
 ) -> int:
-    """Audit CORPUS, a LeRobot folder or a hub repository such as lerobot/pusht.
+    """Audit CORPUS: a recording or a folder of them, or a hub repository such as lerobot/pusht.
 
     Measures what was not measured before, judges everything, and prints what was found, worst first, what
     was not checked, and the list of good episodes.
