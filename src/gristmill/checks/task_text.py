@@ -48,7 +48,10 @@ class TaskText:
     columns: ClassVar[tuple[Column, ...]] = (
         Column("texts", "int", about="task texts of the episode that are not empty"),
     )
-    fix: ClassVar[str] = "Write one sentence that tells what the robot does, and store it as the episode's task."
+    fix: ClassVar[str] = (
+        "Write one sentence that tells what the robot does, and store it as the episode's task; where the format has no "
+        "place for it, state it, as with --option task='...'."
+    )
     source: ClassVar[str] = "Texts found in public LeRobot datasets; defaults and examples of LeRobot's recorder."
 
     max_characters: int = 500  # the text encoders in use read about 50 to 200 tokens
