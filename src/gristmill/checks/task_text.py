@@ -49,8 +49,8 @@ class TaskText:
         Column("texts", "int", about="task texts of the episode that are not empty"),
     )
     fix: ClassVar[str] = (
-        "Write one sentence that tells what the robot does, and store it as the episode's task; where the format has no "
-        "place for it, state it, as with --option task='...'."
+        "Write one sentence that tells what the robot does, and store it as the episode's task; where the format has "
+        "no place for it, state it, as with --option task='...'."
     )
     source: ClassVar[str] = "Texts found in public LeRobot datasets; defaults and examples of LeRobot's recorder."
 
