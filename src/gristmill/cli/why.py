@@ -45,7 +45,10 @@ def command(episode: str, corpora: tuple[str, ...], store: Path | None, recipe: 
         out.print(visible(f"{finding.kind} {finding.check}: {finding.message}"), style=_display.STYLE[finding.kind])
         out.print(visible(f"    -> {finding.fix}"))
     if not story.findings:
-        out.print("No finding.")
+        out.print("No finding in what was measured." if story.owed else "No finding.")
+    if story.owed:
+        some = ", ".join(story.owed[:6]) + (f" and {len(story.owed) - 6} more" if len(story.owed) > 6 else "")
+        out.print(f"Not measured yet: {some}; gristmill audit does.", style="yellow")
     for check, reason in story.waived.items():
         out.print(visible(f"accepted: {check}: {reason}"))
     if story.places:

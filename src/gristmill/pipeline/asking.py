@@ -81,6 +81,7 @@ class Story:
     usable_for: tuple[str, ...]
     reasons: tuple[str, ...]
     findings: tuple[Finding, ...]
+    owed: tuple[str, ...]  # checks that have not looked at it yet
     waived: dict[str, str]  # check -> reason
     metrics: dict[str, float]
     digests: dict[str, str]
@@ -166,6 +167,7 @@ def story(store: Store, corpora: Sequence[Corpus], recipe: Recipe, episode: str)
     audit = judge(store, corpus, recipe, np.arange(len(corpus.table)), recipe.cameras)
     episode_id = audit.ids[row]
     digests = measuring.digests_of(store, corpus, row)
+    owing = measuring.owed(store, corpus, recipe.checks, cameras=recipe.cameras, rows=np.array([row]))
     named = {"values": digests.values, "task": digests.task, "metadata": digests.meta, **digests.cameras}
     return Story(
         episode_id=episode_id,
@@ -177,6 +179,7 @@ def story(store: Store, corpora: Sequence[Corpus], recipe: Recipe, episode: str)
         usable_for=tuple(audit.usable_for[row]),
         reasons=tuple(audit.reasons.get(row, ())),
         findings=tuple(f for f in audit.findings if f.row == row),
+        owed=tuple(check for check, count in owing.items() if count),
         waived={check: why for (e, check), why in audit.waived.items() if e == episode_id},
         metrics={name: float(values[row]) for name, values in sorted(audit.metrics.items())},
         digests={name: value for name, value in named.items() if value},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -105,10 +105,11 @@ def looks_like(path: Path) -> str:
 
 def _options(source: Any) -> dict[str, str]:
     cls = getattr(source, "Options", None)
-    if cls is None or not is_dataclass(cls):
+    if cls is None:
         return {}
-    defaults = {f.name: getattr(cls(), f.name) for f in fields(cls)}
-    return {f.name: f"{f.type}" + (f", default {defaults[f.name]!r}" if defaults[f.name] else "") for f in fields(cls)}
+    made = cls()
+    defaults = {f.name: getattr(made, f.name) for f in fields(made)}
+    return {f.name: f"{f.type}" + (f", default {defaults[f.name]!r}" if defaults[f.name] else "") for f in fields(made)}
 
 
 def _of(corpus: Any, path: str, source: str, options: Mapping[str, str], proposal: Any = None) -> Inspection:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from gristmill import measuring, plugins, recipe
+from gristmill import measuring, plugins, recipe, settings
 from gristmill.audit import Audit
 from gristmill.embodiment import load_card
 from gristmill.episode import Corpus
@@ -24,6 +24,7 @@ from gristmill.pipeline.judging import judge
 from gristmill.pipeline.places import store_path
 from gristmill.progress import Progress
 from gristmill.recipe import Cameras, CorpusEntry, Recipe
+from gristmill.resample import Resample
 from gristmill.sources import open_path
 from gristmill.store import Store
 from gristmill.types import IntArray
@@ -32,9 +33,10 @@ from gristmill.types import IntArray
 class Project:
     """Corpora, recipe and store together. Make one with `gristmill.open`."""
 
-    def __init__(self, rules: Recipe, store: Path) -> None:
+    def __init__(self, rules: Recipe, store: Path, resampled: Mapping[str, Resample] | None = None) -> None:
         self.recipe = rules
         self.store = store
+        self._resampled = resampled or {}  # path -> how the corpus was resampled before, where the recipe does not say
         self.counters = measuring.Counters()  # what the last audit or curation had to read and measure
         self._corpora: dict[str, Corpus] = {}
 
@@ -104,9 +106,12 @@ class Project:
         terms = {e["root"]: {k: e[k] for k in ("card", "options") if k in e} for e in entries.values()}
         terms |= {e.path: {"card": e.card, "options": e.options} for e in own}
         chosen = tuple(CorpusEntry(path=root, **terms.get(root, {})) for root in sorted(roots))
+        # Without a recipe, questions are about the timeline that was audited last.
+        before = {e["root"]: e["resample"] for e in entries.values() if "resample" in e and recipe is None}
+        resampled = {root: settings.build(Resample, rule, "resample") for root, rule in before.items()}
         if not chosen:
             raise UsageError(f"{place}: the store knows no corpus that is still there; run `gristmill audit CORPUS`")
-        return cls(replace(rules, corpora=chosen), place)
+        return cls(replace(rules, corpora=chosen), place, resampled)
 
     # -- auditing ------------------------------------------------------------------------------------
 
@@ -304,15 +309,17 @@ class Project:
         if not store.writable and store.corpora.find(root) is None:
             raise UsageError(f"{entry.path}: this store knows nothing of it; run `gristmill audit {entry.path}` first")
         key = store.corpora.key_for(root)
+        rule = self.recipe.resample or self._resampled.get(entry.path)
         if key not in self._corpora:
             card = load_card(entry.card) if entry.card else None
             corpus = open_path(root, key=key, card=card, options=entry.options)
-            if self.recipe.resample is not None:
-                corpus = Resampled.within(store.path, corpus, self.recipe.resample, writable=store.writable)
+            if rule is not None:
+                corpus = Resampled.within(store.path, corpus, rule, writable=store.writable)
             self._corpora[key] = corpus
         if store.writable:
             store.corpus_key(root)  # only what could be opened is remembered
-            store.corpora.note_terms(key, card=entry.card, options=entry.options)
+            resample = {} if rule is None else asdict(rule)
+            store.corpora.note_terms(key, card=entry.card, options=entry.options, resample=resample)
         return self._corpora[key]
 
     @contextmanager

@@ -34,7 +34,7 @@ class Corpora:
         self._pins = folder / "pins"
 
     def entries(self) -> dict[str, dict[str, Any]]:
-        """Key -> `{"root", "added", "stages": {stage: key}, "running", "card", "options", "featurized"}`."""
+        """Key -> `{"root", "added", "stages": {stage: key}, "running", "card", "options", "resample", ...}`."""
         return read_json(self._file, {})
 
     def find(self, root: Path | str) -> str | None:
@@ -77,11 +77,13 @@ class Corpora:
         if after != entries.get(key):
             write_json(self._file, {**entries, key: after})
 
-    def note_terms(self, key: str, *, card: str | None, options: Mapping[str, Any]) -> None:
+    def note_terms(
+        self, key: str, *, card: str | None, options: Mapping[str, Any], resample: Mapping[str, Any]
+    ) -> None:
         """Note how a registered corpus was opened, so that later questions open it alike."""
         entries = self.entries()
         before = entries[key]
-        terms = {"card": card, "options": dict(options)}
+        terms = {"card": card, "options": dict(options), "resample": dict(resample)}
         after = {k: v for k, v in before.items() if k not in terms} | {k: v for k, v in terms.items() if v}
         if after != before:
             write_json(self._file, {**entries, key: after})

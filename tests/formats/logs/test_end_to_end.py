@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from made_logs import START_NS, Sent
 
 import gristmill
+from gristmill.pipeline import Project
 from gristmill.sources import open_path
 
 
@@ -20,6 +21,20 @@ def test_the_real_arm_is_audited(real_data: Path, tmp_path: Path) -> None:
     # It stands still at both ends, and nobody says what it does; its clock, values and limits are clean.
     assert {("idle", "idle_head"), ("idle", "idle_tail"), ("task_text", "empty_task")} <= found
     assert not {c for c, _ in found} & {"timestamps", "non_finite", "spike", "files", "rate"}
+
+
+def test_questions_are_about_the_timeline_that_was_audited(real_data: Path, tmp_path: Path) -> None:
+    store, rules = tmp_path / "store", tmp_path / "r.toml"
+    rules.write_text("[resample]\nrate_hz = 30\n")
+    gristmill.open(real_data / "kuka_lwr", store=store, recipe=rules, options={"task": "wave"}).audit()
+    story = Project.known(store=store).why(0)
+    assert (story.length, story.owed) == (1231, ())  # 41.0 s at 30 Hz
+    assert {f.check for f in story.findings} == {"idle"}
+    recorded = tmp_path / "recorded.toml"
+    recorded.write_text("")  # a recipe that says nothing of a timeline asks about what was recorded
+    story = Project.known(store=store, recipe=recorded).why(0)
+    assert story.length == 4101
+    assert "idle" in story.owed and "spike" in story.owed
 
 
 def test_logs_with_cameras_become_a_training_set(tmp_path: Path) -> None:
