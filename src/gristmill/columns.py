@@ -92,6 +92,8 @@ def batch_of(
         TypeError, ValueError: a cell does not fit its column.
     """
     count = len(measured)
+    if not failed and _all_unknown(measured):
+        return _unasked(columns, inputs, ids, measured[0].unknown)
     arrays: list[pa.Array] = [
         inputs,
         ids,
@@ -107,6 +109,23 @@ def batch_of(
             cells = [cell.get(column.name) for cell in values]
         arrays.append(_scalars(column, cells) if column.per == "episode" else _lists(column, cells))
     return pa.RecordBatch.from_arrays(arrays, schema=schema_of(columns))
+
+
+def _all_unknown(measured: Sequence[Measured]) -> bool:
+    """Whether there is nothing but one reason, as of a check that does not fit the corpus."""
+    if not measured:
+        return False
+    reason = measured[0].unknown
+    return reason is not None and not any(m.unknown != reason or m.values or m.events for m in measured)
+
+
+def _unasked(columns: tuple[Column, ...], inputs: pa.Array, ids: pa.Array, reason: str | None) -> pa.RecordBatch:
+    schema = schema_of(columns)
+    count = len(inputs)
+    told = [inputs, ids, pa.repeat(pa.scalar(reason, pa.string()), count), pa.array(np.zeros(count, bool))]
+    told.append(_events([()] * count))
+    told += [pa.nulls(count, field.type) for field in list(schema)[len(told) :]]
+    return pa.RecordBatch.from_arrays(told, schema=schema)
 
 
 def _scalars(column: Column, cells: list[Any]) -> pa.Array:

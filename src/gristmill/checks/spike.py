@@ -73,7 +73,7 @@ class Spike:
         motion = motion_of(episode)
         if motion.frames < 4:
             return Measured(unknown="fewer than 4 samples")
-        reversals = np.count_nonzero(motion.turns < 0, axis=1) / motion.turns.shape[1]
+        reversals = np.add.reduce(motion.turns < 0, axis=1, dtype=np.uint32) / motion.turns.shape[1]
         return Measured(
             {"range": motion.range, "resolution": motion.resolution, "reversals": reversals}, self._events(motion)
         )

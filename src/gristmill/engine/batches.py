@@ -60,7 +60,7 @@ class Rows:
     def _batch(
         self, keys: pa.Array, ids: pa.Array, measured: Sequence[Measured], failed: Mapping[int, str]
     ) -> pa.RecordBatch:
-        stray = set().union(*[m.values for m in measured]) - self._declared
+        stray = set().union(*[m.values for m in measured if m.values]) - self._declared
         if stray:
             raise ValueError(f"it measured {', '.join(sorted(stray))}, which it does not declare in `columns`")
         return batch_of(self._columns, keys, ids, measured, failed)
