@@ -16,6 +16,7 @@ from gristmill.types import FloatArray, Mask
 
 _LATE = 1.5  # periods from which on an interval is a gap
 _DIFFERENCE_S = 0.1  # velocities are taken over this time, so that sensor noise does not drown them
+_LEAST_ENERGY = 0.01  # share of the whole energies below which what meets at a delay is too little to compare
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,13 +98,13 @@ def _delay(state: FloatArray, command: FloatArray, known: Mask | None, first: in
         both[1, :, :frames] *= known
     padded, shifted = both.reshape(2, -1)
     shifted = shifted[: padded.size - lags]
-    # What the energies are of depends on the delay only where something is unknown.
-    energy = float(np.vdot(padded, padded)) * float(np.vdot(shifted, shifted))
-    if not energy > 0:
+    sums = np.zeros((2, frames + lags + 1))  # of squares, from the left
+    np.add.accumulate(np.einsum("ijk,ijk->ik", both, both), axis=1, out=sums[:, 1:])
+    whole = sums.item(0, -1) * sums.item(1, -1)
+    if not whole > 0:
         return np.nan, np.nan
-    scores = np.correlate(padded, shifted, "valid") / np.sqrt(energy)
-    if known is not None:
-        scores *= _masked(padded, shifted, known, count, first, lags)
+    met = _met(sums, frames, first) if known is None else _met_known(padded, shifted, known, count, first, lags)
+    scores = np.correlate(padded, shifted, "valid") / np.sqrt(np.maximum(met, _LEAST_ENERGY * whole))
     best = int(scores.argmax())
     if not 0 < best < lags:
         return np.nan, np.nan  # the largest correlation lies elsewhere: no delay within bounds
@@ -112,11 +113,29 @@ def _delay(state: FloatArray, command: FloatArray, known: Mask | None, first: in
     return first + best + (0.5 * (before - after) / bend if bend < 0 else 0.0), peak
 
 
-def _masked(state: FloatArray, command: FloatArray, known: Mask, count: int, first: int, lags: int) -> FloatArray:
-    """Factor (lags + 1,) that makes up for pairs which a mask takes away at each delay.
+def _met(sums: FloatArray, frames: int, first: int) -> FloatArray:
+    """(lags + 1,) product of both energies over the pairs that meet at each delay.
 
-    Masked normalized cross-correlation (Padfield, IEEE Trans. Image Processing 2012): at each delay both
-    energies are taken over the pairs that are known on both sides.
+    What a delay leaves without a partner counts on neither side. Otherwise motion that does not rest where an episode
+    begins and ends would make every delay but 0 look worse than it is.
+
+    Args:
+        sums: (2, frames + lags + 1) of squares of states, which begin at sample -first, and of commands.
+        frames: samples of either.
+        first: smallest delay, at most 0.
+    """
+    state = sums[0, frames:] - sums[0, : sums.shape[1] - frames]
+    ends = frames - first
+    command = sums[1, ends : ends - len(state) : -1].copy()
+    if first:
+        command[:-first] -= sums[1, -first:0:-1]
+    return state * command
+
+
+def _met_known(state: FloatArray, command: FloatArray, known: Mask, count: int, first: int, lags: int) -> FloatArray:
+    """(lags + 1,) product of both energies over the pairs that are known on both sides at each delay.
+
+    Masked normalized cross-correlation (Padfield, IEEE Trans. Image Processing 2012).
     """
     frames = len(known)
     masks = np.zeros((2, count, frames + lags), state.dtype)
@@ -124,6 +143,4 @@ def _masked(state: FloatArray, command: FloatArray, known: Mask, count: int, fir
     masks[1, :, :frames] = known
     of_state, of_command = masks.reshape(2, -1)
     of_command = of_command[: len(command)]
-    there = np.correlate(np.square(state), of_command, "valid") * np.correlate(of_state, np.square(command), "valid")
-    whole = float(np.vdot(state, state)) * float(np.vdot(command, command))
-    return np.sqrt(whole / np.maximum(there, 0.01 * whole))
+    return np.correlate(np.square(state), of_command, "valid") * np.correlate(of_state, np.square(command), "valid")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gristmill.checks.lag import Lag
+from gristmill.command_lag import _delay
 from gristmill.finding import Kind
 from gristmill.testing import CheckContract, judge, make_episode, measure_all
 
@@ -54,6 +55,44 @@ def test_lag_is_found_to_a_fraction_of_a_frame(rate_hz, lag_s):
     assert measured is not None
     assert measured.values["lag_s"] == pytest.approx(lag_s, abs=0.1 / rate_hz)
     assert measured.values["match"] > 0.9
+
+
+def cut(index, lag_s, rate_hz, seconds):
+    """Three joints in slow motion, recorded from the middle of it to the middle of it."""
+    rng = np.random.default_rng(index)
+    speed, phase, size = rng.uniform(0.1, 0.7, (3, 3)), rng.uniform(0, 6, (3, 3)), rng.uniform(0.2, 0.6, (3, 3))
+    t = np.arange(0, seconds, 1 / rate_hz)
+    state, action = (
+        (size * np.sin(2 * np.pi * speed * at[:, None, None] + phase)).sum(axis=1) for at in (t - lag_s, t)
+    )
+    return make_episode(state=state, action=action, rate_hz=rate_hz, index=index)
+
+
+@pytest.mark.parametrize("rate_hz", [30.0, 100.0])
+@pytest.mark.parametrize("lag_s", [-0.08, 0.1, 0.35])
+def test_an_episode_that_is_cut_in_mid_motion_lags_no_less(rate_hz, lag_s):
+    for index in range(8):
+        (measured,) = measure_all(Lag(), [cut(index, lag_s, rate_hz, seconds=5)])
+        assert measured is not None
+        assert measured.values["lag_s"] == pytest.approx(lag_s, abs=0.004)
+        assert measured.values["match"] == pytest.approx(1, abs=0.005)
+
+
+def test_energies_that_meet_are_those_of_direct_sums():
+    """Against NumPy, delay by delay."""
+    rng = np.random.default_rng(3)
+    command = np.cumsum(rng.normal(size=(4, 80)), axis=1)
+    state = np.roll(command, 5, axis=1) + rng.normal(0, 0.2, (4, 80))
+    found = []
+    for delay in range(-6, 21):
+        late, early = max(delay, 0), max(-delay, 0)
+        a, b = state[:, late : 80 - early], command[:, early : 80 - late]
+        found.append((a * b).sum() / np.sqrt((a**2).sum() * (b**2).sum()))
+    at = int(np.argmax(found))
+    before, peak, after = found[at - 1 : at + 2]
+    expected = at - 6 + 0.5 * (before - after) / (before - 2 * peak + after)
+    for known in (None, np.ones(80, bool)):
+        assert _delay(state, command, known, -6, 20) == pytest.approx((expected, peak), rel=1e-9)
 
 
 def test_commands_that_are_velocities():

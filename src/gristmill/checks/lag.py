@@ -23,13 +23,14 @@ class Lag:
 
     The velocity of each arm joint is correlated with the velocity of its command at every delay from
     `min_delay_s` to `max_delay_s`, over all joints together; the delay with the largest correlation, refined by
-    a parabola, is the lag. Actions that are velocities themselves are tried as they are, and the reading that
+    a parabola, is the lag; what a delay leaves without a partner counts on neither side, so an episode may be cut in
+    mid-motion. Actions that are velocities themselves are tried as they are, and the reading that
     fits the corpus better counts. Gaps in time, and stretches in which the whole state repeats bit for bit, are
     left out. Every robot lags a little; an episode that lags otherwise than its corpus was recorded with another
     clock or another buffer, and teaches another delay.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[Reads] = Reads(motion=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("lag_s", unit="s", about="delay from commanded to reached positions", metric=True),
