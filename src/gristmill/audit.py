@@ -54,6 +54,7 @@ class Audit:
     not_checked: Sequence[NotChecked]
     metrics: Mapping[str, FloatArray] = field(default_factory=dict)  # "check.column" -> (n,)
     waived: Mapping[tuple[str, str], str] = field(default_factory=dict)  # (episode id, check) -> reason
+    lapsed: Mapping[tuple[str, str], str] = field(default_factory=dict)  # waivers of values that are no more
     # row -> recorded times (t,), of the episodes that may be cut and whose frame k does not stand at k / rate
     times_s: Mapping[int, TimesS] = field(default_factory=dict)
     unreadable: Mapping[int, str] = field(default_factory=dict)  # row -> why nothing could be read

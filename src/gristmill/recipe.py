@@ -139,8 +139,8 @@ def _known_checks(gate: Gate) -> None:
             raise RecipeError(f"gate.rules.{name}: unknown check; {settings.suggest(name, dict.fromkeys(names))}")
 
 
-def selection(text: str, total: int) -> list[int]:
-    """Rows named by `0:50`, `:10`, `-5:`, or `3,7,10:20`, within 0..total-1.
+def selection(text: str, total: int, name: str = "--episodes") -> list[int]:
+    """Rows named by `0:50`, `:10`, `-5:`, or `3,7,10:20`, within 0..total-1; `name` is what errors call the text.
 
     Raises:
         UsageError: the text is no selection, or names an episode that does not exist.
@@ -152,10 +152,12 @@ def selection(text: str, total: int) -> list[int]:
             start = int(first) if first or not colon else 0
             stop = (int(last) if last else total) if colon else start + 1
         except ValueError:
-            raise UsageError(f"--episodes {text}: {part!r} is neither a number nor a range such as 0:50") from None
+            raise UsageError(f"{name} {text}: {part!r} is neither a number nor a range such as 0:50") from None
         start, stop = (v + total if v < 0 else v for v in (start, stop))
+        if 0 <= stop <= start <= total:
+            raise UsageError(f"{name} {text}: {part.strip()} names no episode; a range ends after it begins")
         if not 0 <= start < stop <= total:
-            raise UsageError(f"--episodes {text}: out of range, the corpus has {total} episodes (0 to {total - 1})")
+            raise UsageError(f"{name} {text}: out of range, the corpus has {total} episodes (0 to {total - 1})")
         rows.extend(range(start, stop))
     return sorted(set(rows))
 

@@ -109,8 +109,10 @@ def check_free(out: Path, replaces: Callable[[Path], bool] | None = None) -> Non
     above = next((parent for parent in out.absolute().parents if parent.exists() or parent.is_symlink()), None)
     if above is not None and not above.is_dir():
         raise UsageError(f"{out}: {above} is no folder; name another place")
-    if _occupied(out) and not (replaces and replaces(out)):
+    if _occupied(out) and not replaces:
         raise UsageError(f"{out}: exists and is not empty; name another folder, or ask for it to be overwritten")
+    if _occupied(out) and replaces and not replaces(out):
+        raise UsageError(f"{out}: holds files that gristmill did not write, which stay; name another folder")
 
 
 def clean_leftovers(out: Path) -> list[Path]:

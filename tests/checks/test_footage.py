@@ -51,8 +51,10 @@ def test_a_part_of_a_video_is_found():
 def test_two_views_of_one_episode_with_the_same_video():
     episodes = [filmed(i) for i in range(4)]
     episodes[1] = showing(1, wrist=footage(1, FRAMES, FRONT))
-    (found,) = judge(Footage(), episodes)
-    assert (found.row, found.camera, found.code) == (1, WRIST, "same_view")
+    found = judge(Footage(), episodes)
+    # Which of the two is the wrong one, nothing tells.
+    assert {(f.row, f.camera, f.code) for f in found} == {(1, WRIST, "same_view"), (1, FRONT, "same_view")}
+    assert len(found) == 2
 
 
 def test_exact_copies_of_whole_episodes_are_left_to_duplicates():

@@ -108,6 +108,20 @@ def test_trim_without_a_span_sets_aside() -> None:
     assert _one(_finding("spike"), Gate(rules={"spike": "trim"}))[0] is Verdict.QUARANTINE
 
 
+def test_what_a_recipe_drops_by_name_goes_with_its_camera() -> None:
+    finding = _finding("view_sync", camera="observation.images.top")
+    assert _one(finding, Gate(rules={"view_sync": "drop"})) == (Verdict.DROP, (), ("gate.view_sync",))
+    assert _one(finding, Gate(rules={"view_sync": "quarantine"}))[:2] == (Verdict.KEEP, ("low_dim",))
+    assert _one(finding, Gate(defects="drop"))[:2] == (Verdict.KEEP, ("low_dim",))
+
+
+def test_trim_is_not_harsher_with_a_camera_than_setting_aside() -> None:
+    without_span = _finding("files", camera="observation.images.top", code="video_missing")
+    assert _one(without_span, Gate(defects="trim"))[:2] == (Verdict.KEEP, ("low_dim",))
+    black = _finding("black_frames", camera="observation.images.top", spans_s=(Span(1.0, 2.0),))
+    assert _one(black, Gate(defects="trim"))[:2] == (Verdict.TRIM, ("low_dim", "vision"))
+
+
 def test_with_trim_known_short_pauses_are_kept() -> None:
     pauses = [
         _finding("idle", Kind.RISK, row=0, code="idle_middle", spans_s=(Span(3, 5),)),

@@ -88,19 +88,28 @@ class Footage:
             digests = manifest.camera_digests
             same = share >= 1 and digests[key][row] == digests[whose][first]
             where = "the same episode" if row == first else manifest.where(first)
-            yield finding(
-                self,
-                Kind.DEFECT,
-                row,
-                f"{key} of {manifest.where(row)} {'is the same video as' if same else 'shares footage with'} {whose} "
-                f"of {where}; one of them shows another moment than its numbers, and both sides of a split may show "
-                "it",
-                camera=key,
-                measured=share,
-                threshold=self.min_shared,
-                unit="share of the packets",
-                code="same_view" if row == first else "same_footage" if same else "shared_footage",
+            what = "is the same video as" if same else "shares footage with"
+            message = (
+                f"{key} of {manifest.where(row)} {what} {whose} of {where}; one of them shows another moment than its "
+                "numbers, and both sides of a split may show it"
             )
+            if row == first:
+                message = (
+                    f"{key} of {manifest.where(row)} {what} its {whose}; which of the two views it is, nothing tells"
+                )
+            # Of two views of one episode either may be the wrong one.
+            for suspect in (key, whose) if row == first else (key,):
+                yield finding(
+                    self,
+                    Kind.DEFECT,
+                    row,
+                    message,
+                    camera=suspect,
+                    measured=share,
+                    threshold=self.min_shared,
+                    unit="share of the packets",
+                    code="same_view" if row == first else "same_footage" if same else "shared_footage",
+                )
 
     def _meetings(self, manifest: Manifest, enough: np.ndarray) -> Iterator[tuple[int, int, float]]:
         """(video, earlier video, share of the sketch in common), for each video its best match first."""

@@ -190,4 +190,7 @@ def _verdict(out: Any, result: Audit) -> None:
         out.print(f"Usable for policies on joint data: {low_dim} episodes; for policies on images: {vision}.")
     else:
         out.print(f"Usable for policies on joint data: {low_dim} episodes; there are no cameras.")
+    for (episode, check), reason in sorted(result.lapsed.items()):
+        text = f"note: {episode} has changed since {check} was accepted ({reason}); it counts again"
+        out.print(visible(text), style="yellow")
     out.print(f"\nepisodes={ranges(result.good)}")

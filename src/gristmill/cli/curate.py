@@ -90,7 +90,7 @@ def show(done: Curation, *, every: bool) -> None:
     from gristmill.visible import visible
 
     out = _display.console()
-    rows = [row for plan in done.plans for row in _decisions(plan) if every or row[1] != "keep"]
+    rows = [row for plan in done.plans for row in _decisions(plan) if every or row[1] != "keep" or row[3]]
     if rows:
         out.print(_display.table(["episode", "verdict", "stays", "decided by"], rows))
     for audit in done.audits:
@@ -120,12 +120,14 @@ def show(done: Curation, *, every: bool) -> None:
 
 def _decisions(plan: Any) -> list[tuple[str, str, str, str]]:
     rows = []
+    seen = any("vision" in d.usable_for for d in plan.decisions)
     for at, decision in enumerate(plan.decisions):
         stays = " + ".join(f"{a}-{b}" for a, b in decision.stretches)
-        whole = decision.stretches and tuple(decision.stretches[0]) == (0, int(plan.length[at]))
-        rows.append(
-            (plan.ids[at], str(decision.verdict), "all" if whole else stays, ", ".join(decision.rules)),
-        )
+        if decision.stretches and tuple(decision.stretches[0]) == (0, int(plan.length[at])):
+            stays = "all"
+        if stays and seen and "vision" not in decision.usable_for:
+            stays += ", without cameras"
+        rows.append((plan.ids[at], str(decision.verdict), stays, ", ".join(decision.rules)))
     return rows
 
 

@@ -51,6 +51,8 @@ def command(episode: str, corpora: tuple[str, ...], store: Path | None, recipe: 
         out.print(f"Not measured yet: {some}; gristmill audit does.", style="yellow")
     for check, reason in story.waived.items():
         out.print(visible(f"accepted: {check}: {reason}"))
+    for check, reason in story.lapsed.items():
+        out.print(visible(f"accepted before its values changed, and no more: {check}: {reason}"))
     if story.places:
         out.print()
         rows = [

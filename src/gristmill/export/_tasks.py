@@ -42,7 +42,8 @@ class TaskTable:
     def of_frames(self, episode: Episode, frames: IntArray) -> tuple[list[str], IntArray | None]:
         """The task texts of these frames of an episode, and for each of them (t,) its position among the texts.
 
-        The numbers in the data decide; the texts in the metadata come along, and stand in where there are none.
+        The numbers in the data decide; texts that only the metadata has come along, and stand in where there are no
+        numbers.
         """
         texts = list(dict.fromkeys(episode.tasks)) or [""]
         table = self._texts[episode.corpus]
@@ -53,5 +54,6 @@ class TaskTable:
         if any(int(n) not in table for n in unique):
             return texts, None
         used = [table[int(n)] for n in unique]
-        texts = list(dict.fromkeys((*texts, *used)))
+        cut_away = {table.get(int(n)) for n in np.unique(numbers)} - set(used)
+        texts = list(dict.fromkeys((*(t for t in texts if t not in cut_away), *used)))
         return texts, np.array([texts.index(text) for text in used], dtype=np.int64)[inverse.reshape(-1)]

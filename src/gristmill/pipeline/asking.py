@@ -83,6 +83,7 @@ class Story:
     findings: tuple[Finding, ...]
     owed: tuple[str, ...]  # checks that have not looked at it yet
     waived: dict[str, str]  # check -> reason
+    lapsed: dict[str, str]  # the same, of waivers that were given for values that are no more
     metrics: dict[str, float]
     digests: dict[str, str]
     places: tuple[Place, ...]
@@ -181,6 +182,7 @@ def story(store: Store, corpora: Sequence[Corpus], recipe: Recipe, episode: str)
         findings=tuple(f for f in audit.findings if f.row == row),
         owed=tuple(check for check, count in owing.items() if count),
         waived={check: why for (e, check), why in audit.waived.items() if e == episode_id},
+        lapsed={check: why for (e, check), why in audit.lapsed.items() if e == episode_id},
         metrics={name: float(values[row]) for name, values in sorted(audit.metrics.items())},
         digests={name: value for name, value in named.items() if value},
         places=tuple(_places(store, episode_id)),

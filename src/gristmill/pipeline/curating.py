@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gristmill import lineage, measuring
 from gristmill.audit import Audit, Verdict
 from gristmill.episode import Corpus
+from gristmill.pipeline.shared_views import shared_views
 from gristmill.progress import Progress
 from gristmill.recipe import Recipe
 from gristmill.report.curation import Curation as Told
@@ -66,7 +67,7 @@ def curate(
     progress: Progress | None,
 ) -> Curation:
     """Decide, and unless it is a dry run freeze, record and export."""
-    audits = [audit for audit, _ in audited]
+    audits = shared_views(store, recipe, audited)
     digests = [[measuring.digests_of(store, corpus, int(row)) for row in audit.rows] for audit, corpus in audited]
     plans = plan(audits, digests, gate=recipe.gate, trim=recipe.trim)
     notes = (*_idle_rules(recipe, audits), *_left_out(plans))
@@ -106,6 +107,9 @@ def curate(
         }
     )
     if tag is not None:
+        named = next((r["id"] for r in store.snapshots() if tag in r["tags"]), snapshot.id)
+        if named != snapshot.id:
+            notes = (*notes, f"tag {tag} moved here from snapshot {named}")
         store.tag(tag, snapshot.id)
     plans = carried_out(plans, snapshot)
     return Curation(audits=audits, plans=plans, snapshot=snapshot, folder=folder, export=result, notes=notes)

@@ -28,6 +28,9 @@ _STRAY, _NEGLIGIBLE = "timestamps.stray", 0.1
 _NAMED = 3  # episodes named one by one in "not checked"; more are counted
 
 
+_Waivers = dict[tuple[str, str], str]  # (episode id, check) -> reason
+
+
 def judge(store: Store, corpus: Corpus, recipe: Recipe, rows: np.ndarray, cameras: str) -> Audit:
     """The audit of these rows of the corpus's table, from what the store holds.
 
@@ -54,7 +57,7 @@ def judge(store: Store, corpus: Corpus, recipe: Recipe, rows: np.ndarray, camera
         memory.release()
     not_checked.extend(NotChecked("no check", f"channel {k}", why) for k, why in sorted(corpus.facts.unread.items()))
     findings.extend(_unreadable(unreadable, findings, index))
-    waived = _waivers(store, corpus, rows, ids)
+    waived, lapsed = _waivers(store, corpus, rows, ids)
     kept = [f for f in findings if f.row is None or (ids[f.row], f.check) not in waived]
     own = sorted((f for f in kept if f.row is not None), key=lambda f: (f.row, _ORDER[f.kind], f.check))
     whole = sorted((f for f in kept if f.row is None), key=lambda f: (_ORDER[f.kind], f.check))
@@ -86,6 +89,7 @@ def judge(store: Store, corpus: Corpus, recipe: Recipe, rows: np.ndarray, camera
         not_checked=not_checked,
         metrics=metrics,
         waived=waived,
+        lapsed=lapsed,
         times_s=times_s,
         unreadable=unreadable,
     )
@@ -134,15 +138,16 @@ def _mean(cells: np.ndarray) -> np.ndarray:
     return np.divide(np.where(known, cells, 0.0).sum(axis=1), count, out=np.full(len(cells), np.nan), where=count > 0)
 
 
-def _waivers(store: Store, corpus: Corpus, rows: np.ndarray, ids: Sequence[str]) -> dict[tuple[str, str], str]:
-    """(episode id, check) -> reason, for recordings that are as they were when somebody accepted them."""
+def _waivers(store: Store, corpus: Corpus, rows: np.ndarray, ids: Sequence[str]) -> tuple[_Waivers, _Waivers]:
+    """Waivers of recordings that are as they were when somebody accepted them, and those that lapsed."""
     waived = store.waivers(corpus.facts.key)
     if not waived:
-        return {}
+        return {}, {}
     row_of = dict(zip(ids, rows.tolist(), strict=True))
     named = {episode for episode, _ in waived} & row_of.keys()
     now = {episode: measuring.digests_of(store, corpus, row_of[episode]).values for episode in named}
-    return {key: why for key, why in store.waivers(corpus.facts.key, now).items() if key[0] in named}
+    valid = {key: why for key, why in store.waivers(corpus.facts.key, now).items() if key[0] in named}
+    return valid, {key: why for key, why in waived.items() if key[0] in named and key not in valid}
 
 
 def _gaps(name: str, check: Any, manifest: Manifest, unreadable: Mapping[int, str], cameras: str) -> list[NotChecked]:

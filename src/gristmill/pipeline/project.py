@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,7 @@ from gristmill.recipe import Cameras, CorpusEntry, Recipe
 from gristmill.resample import Resample
 from gristmill.sources import open_path
 from gristmill.store import Store
+from gristmill.store.snapshots import check_tag
 from gristmill.types import IntArray
 
 
@@ -62,6 +63,9 @@ class Project:
             RecipeError: the recipe has a mistake.
             UsageError: there is no corpus, or no such card.
         """
+        for place in corpora:
+            if not isinstance(place, (str, Path)):
+                raise UsageError(f"{place!r} is no path; name corpora one by one, as in gristmill.open('a', 'b')")
         rules, entries = _rules(corpora, recipe)
         if card is not None:
             entries = tuple(replace(e, card=str(card)) for e in entries)
@@ -207,6 +211,8 @@ class Project:
             SnapshotError: a recording changed while it was curated.
         """
         exporter = plugins.load("export", format)(overwrite=overwrite)
+        if tag is not None:
+            check_tag(tag)
         place = None if out is None or dry_run else Path(out)
         with self._writing() as store:
             if place is not None:
@@ -268,11 +274,15 @@ class Project:
         self, store: Store, cameras: Cameras | None, episodes: str | None, jobs: int | None, progress: Progress | None
     ) -> list[tuple[Audit, Corpus]]:
         mode = cameras or self.recipe.cameras
-        audited = []
+        if mode not in get_args(Cameras):
+            raise UsageError(f"cameras: {mode!r} is none of {', '.join(get_args(Cameras))}")
+        if jobs is not None and jobs < 1:
+            raise UsageError(f"jobs: {jobs} is no number of processes; give 1 or more, or none for one a core")
+        measured = []
         self.counters = measuring.Counters()
         for entry in self.recipe.corpora:
             corpus = self._opened(store, entry)
-            rows = _rows(corpus, episodes if episodes is not None else entry.episodes)
+            rows = _rows(corpus, entry.episodes, episodes)
             reopen = None
             if isinstance(corpus, Resampled):
                 corpus = self._corpora[corpus.facts.key] = corpus.prepared(rows, jobs=jobs, progress=progress)
@@ -289,8 +299,9 @@ class Project:
                 reopen=reopen,
             )
             self.counters.add(done)
-            audited.append((judge(store, corpus, self.recipe, rows, mode), corpus))
-        return audited
+            measured.append((corpus, rows))
+        # Judged when all are measured: some checks look for copies among all of them.
+        return [(judge(store, corpus, self.recipe, rows, mode), corpus) for corpus, rows in measured]
 
     def _known(self, store: Store) -> list[Corpus]:
         """The corpora that can be opened; one of several that cannot does not stand in the others' way."""
@@ -345,11 +356,16 @@ def _rules(corpora: Sequence[str | Path], file: str | Path | None) -> tuple[Reci
     return rules, named or rules.corpora
 
 
-def _rows(corpus: Corpus, selection: str | None) -> IntArray:
+def _rows(corpus: Corpus, own: str | None, asked: str | None) -> IntArray:
+    """Rows that a call asks for, else those that the recipe's entry names, else all."""
     total = len(corpus.table)
-    if selection is None:
-        return np.arange(total)
-    return np.array(recipe.selection(selection, total), dtype=np.int64)
+    for name, selection in (("--episodes", asked), (f"{corpus.facts.key}: episodes", own)):
+        if selection is None:
+            continue
+        if not isinstance(selection, str):
+            raise UsageError(f"{name}: {selection!r} is no selection; give text such as '0:50' or '3,7,10:20'")
+        return np.array(recipe.selection(selection, total, name), dtype=np.int64)
+    return np.arange(total)
 
 
 def _there(root: str) -> bool:

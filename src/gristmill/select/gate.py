@@ -99,9 +99,9 @@ def verdicts(
         rate_hz: declared rate; needed with `trim`.
         times_s: row -> recorded times, of the rows whose frame k does not stand at k / rate.
 
-    Trouble with a camera makes an episode unusable for vision and leaves its low-dimensional data alone,
-    unless the gate requires cameras. A camera that is in trouble in every episode is left out, where there are
-    others.
+    Trouble with a camera makes an episode unusable for vision and leaves its low-dimensional data alone, unless the
+    gate requires cameras or a recipe's rule for that very trouble says "drop". A camera that is in trouble in every
+    episode is left out, where there are others.
     """
     worst = [Verdict.KEEP] * episodes
     in_trouble: defaultdict[str, set[int]] = defaultdict(set)
@@ -111,18 +111,16 @@ def verdicts(
         if finding.row is None:
             continue
         rule, action = gate.rule(finding)
-        verdict = _WORSE[action]
+        if action == "trim" and finding.spans_s:
+            cut[finding.row].append((rule, finding))
+            continue
+        verdict = Verdict.QUARANTINE if action == "trim" else _WORSE[action]  # where there is nothing to cut at
         if verdict in (Verdict.QUARANTINE, Verdict.DROP):
             reasons[finding.row].append(rule)
-            if finding.camera is not None and not gate.cameras_required:
+            # What a recipe drops by name goes, whatever it is that is in trouble.
+            named = action == "drop" and rule.removeprefix("gate.") in gate.rules
+            if finding.camera is not None and not gate.cameras_required and not named:
                 in_trouble[finding.camera].add(finding.row)
-                continue
-        elif verdict is Verdict.TRIM:
-            if not finding.spans_s:
-                verdict = Verdict.QUARANTINE  # there is nothing to cut at
-                reasons[finding.row].append(rule)
-            else:
-                cut[finding.row].append((rule, finding))
                 continue
         worst[finding.row] = max(worst[finding.row], verdict, key=_ORDER.index)
     for rule, verdict in _of_all(gate, whole):

@@ -19,6 +19,16 @@ from gristmill.store.files import read_json, write_json
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)
 
 
+def check_tag(name: str) -> None:
+    """Whether this may be a snapshot's name.
+
+    Raises:
+        UsageError: it may not.
+    """
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name!r} cannot be a tag: use letters, digits, '.', '_', '+' and '-'")
+
+
 class Snapshots:
     """Records and tags of a store."""
 
@@ -55,8 +65,7 @@ class Snapshots:
             UnknownNameError: no such snapshot.
             UsageError: the name cannot be one.
         """
-        if not _NAME.fullmatch(name):
-            raise UsageError(f"{name!r} cannot be a tag: use letters, digits, '.', '_', '+' and '-'")
+        check_tag(name)
         content = self._content()
         content["tags"][name] = self._find(content, snapshot)
         write_json(self._file, content)

@@ -36,6 +36,10 @@ def _sentence(path: Path, doing: str, error: Exception) -> str:
         return f"{path}: the disk is full; free some space and run again, what was measured before is kept"
     if getattr(error, "errno", None) in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"{path}: {doing} is not allowed; name another folder with --store"
+    if isinstance(error, UnicodeEncodeError):
+        return (
+            f"{path}: a name in it cannot be written in this locale; set LC_ALL=C.UTF-8 or PYTHONUTF8=1 and run again"
+        )
     # Lance appends the place in its own source; a user can do nothing with it.
     text = re.split(r", /[^ ]*\.rs:", text)[0]
     return f"{path}: {doing} failed: {text[:300]}; if it fails again, move this folder away and measure anew"
