@@ -12,9 +12,10 @@ from gristmill.clock import Clock
 from gristmill.episode import Channel, Episode
 from gristmill.layout import Layout, layout_of
 from gristmill.lazy import lazy
-from gristmill.types import FloatArray, Mask, Signal
+from gristmill.types import FloatArray, IntArray, Mask, Signal
+from gristmill.wrapping import LEAST_STEP, nearest, turns_of
 
-VERSION = 1  # raise it when a quantity below changes its value
+VERSION = 2  # raise it when a quantity below changes its value
 
 # Why state and action cannot be compared sample by sample.
 HELD = "state and action have clocks of their own; [resample] in the recipe brings them to one timeline"
@@ -48,13 +49,16 @@ class Motion:
     Values that are not finite are replaced by a line between their neighbours (see `gaps`), so that one NaN
     disturbs no other measurement. Channels with clocks of their own are brought to the first one's by holding
     the newest sample, as a policy would see them.
+
+    `values` are what was recorded. An angle that is recorded within one turn jumps where it leaves it; `path` and
+    everything that is a difference (steps, speed, ...) is taken of the angle that was turned (see `wrapping`).
     """
 
     def __init__(self, episode: Episode) -> None:
         channels = [c for role in ("state", "action") for c in episode.channels.values() if c.role == role]
         self.layout: Layout = layout_of(channels, episode.embodiment)
         self.clock = Clock(channels[0].times_s if channels else episode.times_s, episode.rate_hz)
-        self.values, self.gaps = _filled(_stacked(channels, self.clock.times_s))
+        self.values, self.gaps, self._largest = _filled(_stacked(channels, self.clock.times_s))
         # Whether a channel was brought here from another clock: its samples are then up to a period old.
         self.held: bool = any(not _same(c.times_s, self.clock.times_s) for c in channels)
         self.frames: int = self.values.shape[1]  # t
@@ -90,9 +94,46 @@ class Motion:
         return sizes[np.arange(len(sizes)), real.argmax(axis=1)]
 
     @lazy
-    def steps(self) -> Signal:
-        """(D, t - 1) differences from sample to sample, in the dimension's unit."""
+    def _wraps(self) -> tuple[FloatArray, Signal] | None:
+        """A full turn of each dimension (D,), and the turns that each of its recorded steps holds; None without any."""
+        # A step is at most twice the largest value: most episodes end here, and nearly all others at the next line.
+        if 2 * self._largest < LEAST_STEP or self.frames < 2:
+            return None
+        steps = self._recorded_steps
+        flat = steps.ravel()
+        if np.maximum.reduce(flat) < LEAST_STEP and np.minimum.reduce(flat) > -LEAST_STEP:
+            return None
+        return turns_of(self.values, steps, self.layout)
+
+    @lazy
+    def _recorded_steps(self) -> Signal:
         return np.subtract(self.values[:, 1:], self.values[:, :-1])
+
+    @lazy
+    def path(self) -> Signal:
+        """(D, t) values, of angles that wrap the angle that was turned since the first sample."""
+        if self._wraps is None:
+            return self.values
+        full, turns = self._wraps
+        path = self.values.copy()
+        path[:, 1:] -= full[:, None] * np.add.accumulate(turns, axis=1)
+        return path
+
+    @lazy
+    def steps(self) -> Signal:
+        """(D, t - 1) differences of `path` from sample to sample, in the dimension's unit."""
+        if self._wraps is None:
+            return self._recorded_steps
+        full, turns = self._wraps
+        return (self._recorded_steps - full[:, None] * turns).astype(self.values.dtype)
+
+    def apart(self, rows: IntArray | slice, others: IntArray | slice) -> Signal:
+        """(r, t) values of some rows less those of as many others, of angles that wrap the shorter way round."""
+        differences = self.values[rows] - self.values[others]
+        if self._wraps is None:
+            return differences
+        full = self._wraps[0]
+        return nearest(differences, np.maximum(full[rows], full[others]))
 
     @lazy
     def step_sizes(self) -> Signal:
@@ -164,8 +205,9 @@ class Motion:
         if self.frames < 3:
             return np.ones(len(self.values), self.values.dtype)
         noise = np.add.reduce(self.bend_sizes, axis=1) / (self.frames - 2)
-        scale = np.maximum(self.range, _NOISE_SPAN * noise)
-        np.maximum(scale, _SHARE_OF_WIDEST * self.layout.widest(self.range), out=scale)
+        reach = self.range if self._wraps is None else _range(np.sort(self.path, axis=1))
+        scale = np.maximum(reach, _NOISE_SPAN * noise)
+        np.maximum(scale, _SHARE_OF_WIDEST * self.layout.widest(reach), out=scale)
         scale[scale < 1 / _HUGE] = 1
         return scale
 
@@ -186,6 +228,11 @@ def _column(ordered: Signal, rank: int) -> FloatArray:
     if ordered.shape[1] < 3:
         rank = 0
     return ordered[:, rank] if ordered.shape[1] else np.zeros(len(ordered), ordered.dtype)
+
+
+def _range(ordered: Signal) -> FloatArray:
+    """From the second smallest to the second largest of sorted values."""
+    return _column(ordered, ordered.shape[1] - 2) - _column(ordered, 1)
 
 
 def _rate(values: Signal, step_s: FloatArray | float) -> Signal:
@@ -222,14 +269,15 @@ def _same(a: FloatArray, b: FloatArray) -> bool:
     return a is b or np.array_equal(a, b)
 
 
-def _filled(values: Signal) -> tuple[Signal, Mask | None]:
-    """Values without gaps and beyond measure, and where they were not finite (None: nowhere)."""
-    if not values.size or np.abs(values).max() <= _HUGE:  # false for NaN, too
-        return values, None
+def _filled(values: Signal) -> tuple[Signal, Mask | None, float]:
+    """Values without gaps and beyond measure, where they were not finite (None: nowhere), and the largest size."""
+    largest = float(np.abs(values).max()) if values.size else 0.0
+    if largest <= _HUGE:  # false for NaN, too
+        return values, None, largest
     gaps = ~np.isfinite(values)
     at = np.arange(values.shape[1])
     for row in np.flatnonzero(gaps.any(axis=1)):
         known = ~gaps[row]
         values[row] = np.interp(at, at[known], values[row, known]) if known.any() else 0
     np.clip(values, -_HUGE, _HUGE, out=values)
-    return values, gaps if gaps.any() else None
+    return values, gaps if gaps.any() else None, float(np.abs(values).max())

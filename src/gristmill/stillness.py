@@ -56,7 +56,7 @@ def may_rest(motion: Motion, grid: Grid, rows: slice, below: float) -> int:
     No two of n values differ by more than sqrt(2 n) of their standard deviations, so a window whose ends lie
     further apart is not still.
     """
-    thin = motion.values[rows, :: grid.hop]
+    thin = motion.path[rows, :: grid.hop]
     apart = np.abs(thin[:, grid.width - 1 :] - thin[:, : 1 - grid.width])
     limit = motion.scale[rows] / _weights(motion.layout)[rows] * (below * float(np.sqrt(2 * grid.width)))
     return int(np.count_nonzero(np.logical_and.reduce(apart <= limit[:, None], axis=0)))
@@ -64,7 +64,7 @@ def may_rest(motion: Motion, grid: Grid, rows: slice, below: float) -> int:
 
 def sliding(motion: Motion, grid: Grid, rows: slice) -> Windows:
     """Position and variance in every window."""
-    thin = motion.values[rows, :: grid.hop]
+    thin = motion.path[rows, :: grid.hop]
     count, samples = thin.shape
     # Positions and their squares, each after a column of zeros, so that one running sum gives all windows.
     both = np.zeros((2, count, samples + 1))

@@ -77,8 +77,8 @@ class JointSign:
         # Steps that are not in the base's frame have no coordinate of the state each.
         if not claims.mode or not len(state) or (card.control_mode == "eef_delta" and card.action_frame != "base"):
             return None
-        been = motion.values[state].astype(np.float64)
-        told = motion.values[action].astype(np.float64)
+        been = motion.path[state].astype(np.float64)
+        told = motion.path[action].astype(np.float64)
         if claims.mode == "step":
             told = np.cumsum(told, axis=1)
             # Sums drift; what matters is which way a joint goes within a second or so.

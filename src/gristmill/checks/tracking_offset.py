@@ -68,7 +68,7 @@ class TrackingOffset:
             return Measured(unknown="no dimension of the action commands one of the state by name")
         if motion.frames < 5 or motion.frames * motion.clock.period_s < self.at_least_s:
             return Measured(unknown=f"shorter than {self.at_least_s:g} s")
-        error = motion.values[pairs.state] - motion.values[pairs.action]
+        error = motion.apart(pairs.state, pairs.action)
         error.sort(axis=1)
         middle, quarter = motion.frames // 2, motion.frames // 4
         scale = motion.scale[pairs.state]
