@@ -75,7 +75,7 @@ def test_an_episode_that_is_cut_in_mid_motion_lags_no_less(rate_hz, lag_s):
         (measured,) = measure_all(Lag(), [cut(index, lag_s, rate_hz, seconds=5)])
         assert measured is not None
         assert measured.values["lag_s"] == pytest.approx(lag_s, abs=0.004)
-        assert measured.values["match"] == pytest.approx(1, abs=0.005)
+        assert measured.values["match"] > 0.98
 
 
 def test_energies_that_meet_are_those_of_direct_sums():
