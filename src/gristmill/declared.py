@@ -18,6 +18,8 @@ STATISTICS = ("min", "max", "mean", "std")
 _OF_MAGNITUDE = 1e-3
 _LEAST = 1e-9
 
+_NOTHING: Mapping[str, np.ndarray] = {}
+
 _MARK = '{"statistic":'
 
 
@@ -84,13 +86,12 @@ def _aligned(
 ) -> tuple[FloatArray, list[Disagreement]]:
     """Declared values in the places of the actual ones, and those that do not fit."""
     features = _features(dims)
-    try:
-        rows = [declared[feature][statistic] for statistic in STATISTICS for feature, _ in features]
-        if all(_fits(v, place) for v, (_, place) in zip(rows, features * len(STATISTICS), strict=True)):
-            return np.concatenate(rows, axis=None).astype(np.float64, copy=False).reshape(actual.shape), []
-    except KeyError:
-        pass  # what is not declared disagrees with nothing
-    stated = actual.copy()
+    found = [declared.get(feature, _NOTHING).get(statistic) for statistic in STATISTICS for feature, _ in features]
+    places = [place for _, place in features] * len(STATISTICS)
+    fitting = [v for v, place in zip(found, places, strict=True) if v is not None and _fits(v, place)]
+    if found and len(fitting) == len(found):
+        return np.concatenate(fitting, axis=None).astype(np.float64, copy=False).reshape(actual.shape), []
+    stated = actual.copy()  # what is not declared disagrees with nothing
     misshapen: list[Disagreement] = []
     for feature, place in features:
         of_feature = declared.get(feature, {})

@@ -345,10 +345,10 @@ def test_only_an_export_of_ours_is_replaced_and_only_when_asked(bench, tmp_path)
     out = tmp_path / "out"
     (out / "meta").mkdir(parents=True)
     (out / "meta" / "info.json").write_text("{}")
-    for overwrite in (False, True):
-        with pytest.raises(UsageError, match="not empty"):
+    for overwrite, why in ((False, "not empty"), (True, "did not write")):
+        with pytest.raises(UsageError, match=why):
             _export(bench, snapshot, out, overwrite=overwrite)
-        with pytest.raises(UsageError, match="not empty"):
+        with pytest.raises(UsageError, match=why):
             Lerobot(overwrite=overwrite).check(out, snapshot.roots.values())
     Lerobot().check(tmp_path / "free", snapshot.roots.values())
     assert (out / "meta" / "info.json").read_text() == "{}"
