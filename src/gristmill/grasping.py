@@ -307,7 +307,7 @@ def _places_in(channel: Channel) -> list[Place]:
         name = channel.names[i] if i < len(channel.names) else ""
         sense = _sense(plain_name(channel.key), plain_name(name))
         if sense is not None:
-            columns.setdefault((sense, _side(f"{channel.key} {name}")), []).append(i)
+            columns.setdefault((sense, side_of(f"{channel.key} {name}")), []).append(i)
     return [Place(channel.key, tuple(at), sense, side) for (sense, side), at in columns.items()]
 
 
@@ -323,7 +323,8 @@ def _sense(key: str, name: str) -> Sense | None:
     return None
 
 
-def _side(text: str) -> str:
+def side_of(text: str) -> str:
+    """Which hand a name is of: "left", "right", or "" where it does not say."""
     return next((side for side in _SIDES if side in text.casefold()), "")
 
 
@@ -358,7 +359,7 @@ def _gripper_rows(layout: Layout) -> tuple[tuple[str, int | None, int | None], .
         dim = layout.dims[row]
         if _NOT_A_PLACE.search(plain_name(dim.name)) or _NO_PLACES.search(plain_name(dim.channel)):
             continue
-        side = _side(f"{dim.channel} {dim.name}")
+        side = side_of(f"{dim.channel} {dim.name}")
         if dim.role == "state":
             found.setdefault(side, (row, answers.get(row)))
         else:

@@ -24,16 +24,18 @@ class GripperRange:
     """Are the gripper's numbers in the range on the card?
 
     Numbers far beyond what the card calls closed and open are in another unit: percent instead of shares, -1 to 1
-    instead of 0 to 1. Numbers that use only a small part of the range in every episode of the corpus are, too, if the
-    gripper was seen to close on something (which needs a force, its effort or an object's position): metres instead
-    of shares. Normalized by the card, such a gripper hardly seems to move.
+    instead of 0 to 1. Numbers that use less than a tenth of the range in every episode of the corpus may be, too, if
+    the gripper was seen to close on something (which needs a force, its effort or an object's position): metres
+    instead of shares. Where it grasps without ever opening by a tenth, they are; where it is open and closes by less
+    than that, it may hold wide objects, which is a risk only. Normalized by the card, such a gripper hardly moves.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[Reads] = Reads(motion=True, channels=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("beyond", per="dim", about="distance beyond the card's range as a share of it; negative within"),
         Column("used", per="dim", about="range of the numbers as a share of the card's"),
+        Column("opened", per="dim", about="how far it opened, as a share of the way from closed to open"),
         Column("grasps", "int", about="contacts around which a gripper moved; null where no signal tells"),
     )
     fix: ClassVar[str] = "Correct `closed` and `open` on the card, or the gripper's unit."
@@ -44,7 +46,7 @@ class GripperRange:
 
     rank: int = measuring(2)  # most extreme samples that are ignored at each end
     max_beyond: float = 0.4  # share of the range
-    min_used: float = 0.25  # share of the range that the widest episode must use
+    min_used: float = 0.1  # share of the range that the widest episode must use
     min_episodes: int = 3
 
     def measure(self, episode: Episode) -> Measured:
@@ -55,7 +57,7 @@ class GripperRange:
             return Measured(unknown="no range of a gripper is claimed" if claims else NOTHING)
         if motion.frames <= 2 * self.rank:
             return Measured(unknown=f"fewer than {2 * self.rank + 1} samples")
-        beyond, used = motion.layout.unknown(), motion.layout.unknown()
+        beyond, used, opened = (motion.layout.unknown() for _ in range(3))
         contact = contact_of(episode, motion.clock.times_s)
         count = None if contact is None else 0
         for row, gripper in claims.grippers:
@@ -63,17 +65,19 @@ class GripperRange:
             lower, upper = sorted((gripper.closed, gripper.open))
             beyond[row] = max(lower - low, high - upper) / (upper - lower)
             used[row] = (high - low) / (upper - lower)
+            widest = high if gripper.open > gripper.closed else low
+            opened[row] = (widest - gripper.closed) / (gripper.open - gripper.closed)
             if contact is not None and count is not None:
                 period = motion.clock.period_s
                 count += grips(motion.values[row], contact, gripper.closed, gripper.open, period).count
-        values = {"beyond": beyond, "used": used, "grasps": count}
+        values = {"beyond": beyond, "used": used, "opened": opened, "grasps": count}
         if contact is None:
             return Measured(values, unknown="no signal tells grasps, so only numbers beyond the range are told")
         return Measured(values)
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Numbers beyond the range; and grippers that grasp but use little of it in any episode."""
-        beyond, used = (manifest[c][:, : len(manifest.dims)] for c in ("beyond", "used"))
+        beyond, used, opened = (manifest[c][:, : len(manifest.dims)] for c in ("beyond", "used", "opened"))
         card = manifest.embodiment.key
         for row, dim in np.argwhere(beyond > self.max_beyond).tolist():
             label = manifest.dims[dim].label
@@ -95,14 +99,16 @@ class GripperRange:
             if len(rows) < self.min_episodes or not np.nanmax(used[:, dim]) < self.min_used:
                 continue
             label = manifest.dims[dim].label
+            never_opens = float(np.nanmax(opened[:, dim])) < self.min_used
+            so = "its unit is not the card's" if never_opens else "its unit is not the card's, or it holds wide objects"
             for row in rows.tolist():
                 yield finding(
                     self,
-                    Kind.DEFECT,
+                    Kind.DEFECT if never_opens else Kind.RISK,
                     row,
                     f"{label} grasps and uses {used[row, dim]:.1%} of the range of the card {card} in "
                     f"{manifest.where(row)}, and no episode uses more than {np.nanmax(used[:, dim]):.1%} (at least "
-                    f"{self.min_used:.0%} is needed); its unit is not the card's",
+                    f"{self.min_used:.0%} is needed); {so}",
                     channel=label,
                     code="unused",
                     measured=used[row, dim],

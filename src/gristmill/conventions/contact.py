@@ -11,12 +11,14 @@ from gristmill.episode import Channel, Episode
 from gristmill.types import FloatArray, Mask, TimesS
 
 _FORCE = re.compile(r"contact|force|touch|tactile|wrench")
-_EFFORT = re.compile(r"effort|torque|current|load")
+_EFFORT = re.compile(r"effort|torque|currents?$|(?<!pay)loads?$")  # "current_width" is none
+_TURNS = re.compile(r"force|wrench")  # vectors that turn with the hand
 _GRIPPER = re.compile(r"grip|finger|jaw|claw")
 _OBJECT = re.compile(r"object|cube|block")
 _NOISES = 8.0  # standard deviations of the sensor's noise that are contact
 _SHARE = 0.1  # of the strongest contact, below which it is none
-_REST = 0.2  # quantile of the magnitude that is taken for rest
+_REST_S = 0.5  # at the beginning, from which rest is taken, as in `gristmill.grasping`
+_FEWEST = 3  # samples for it
 _MOVES_M_S = 0.02
 _BOTH_WAYS = 0.4  # of the stronger way's effort, from which on the other way counts
 _HUGE = 1e12  # no sensor reaches it
@@ -28,6 +30,7 @@ class Contact(NamedTuple):
     mask: Mask  # (t,)
     channel: str
     late: bool  # an object moves only after it was grasped; forces rise at once
+    unsigned: bool = False  # an effort that does not tell which way it pushes: at a stop it strains as in a grasp
 
 
 def contact_of(episode: Episode, times_s: TimesS) -> Contact | None:
@@ -40,18 +43,20 @@ def contact_of(episode: Episode, times_s: TimesS) -> Contact | None:
 def _contact_of(episode: Episode, times_s: TimesS) -> Contact | None:
     others = [c for c in episode.channels.values() if c.role == "other" and len(c.values) > 1]
     for channel in others:
-        if _FORCE.search(channel.key.casefold()):
-            found = _from_force(channel, slice(None))
-        elif _EFFORT.search(channel.key.casefold()):
+        key, unsigned = channel.key.casefold(), False
+        if _FORCE.search(key):
+            found = _from_force(channel, channel.values)
+        elif _EFFORT.search(key):
             columns = [i for i, name in enumerate(channel.names) if _GRIPPER.search(name.casefold())]
-            if not columns and not _GRIPPER.search(channel.key.casefold()):
+            if not columns and not _GRIPPER.search(key):
                 continue
-            columns = columns or list(range(channel.values.shape[1]))
-            found = _from_force(channel, columns) if _one_sided(channel.values[:, columns]) else None
+            values = channel.values[:, columns] if columns else channel.values
+            found = _from_force(channel, values) if _one_sided(values) else None
+            unsigned = found is not None and float(values.min()) >= 0
         else:
             continue
         if found is not None:
-            return Contact(_held(found, channel.times_s, times_s), channel.key, False)
+            return Contact(_held(found, channel.times_s, times_s), channel.key, False, unsigned)
     for channel in others:
         if _OBJECT.search(channel.key.casefold()) and channel.values.shape[1] >= 3:
             found = _from_motion(channel)
@@ -83,18 +88,35 @@ def _one_sided(efforts: np.ndarray) -> bool:
     return bool((np.minimum(-low, high) <= _BOTH_WAYS * np.maximum(-low, high)).all())
 
 
-def _from_force(channel: Channel, columns: list[int] | slice) -> Mask | None:
-    """Samples whose magnitude, its rest removed, is beyond the sensor's own noise."""
-    values = np.asarray(channel.values[:, columns], np.float64)
+def _from_force(channel: Channel, recorded: np.ndarray) -> Mask | None:
+    """Samples whose force (t, k) is away from rest, beyond the sensor's own noise.
+
+    Rest is what the sensor says while the episode begins, axis by axis: it may have a bias, or carry a tool, and
+    contact may then take weight off it. That weight turns with the hand, so of forces in space only what changes their
+    size counts. A recording that begins in contact seems to come to rest when it ends; where the force falls and
+    stays away, the two cannot be told apart.
+    """
+    values = np.asarray(recorded, np.float64)
     if not np.isfinite(values).all() or not np.abs(values).max() < _HUGE:
         return None
-    size = np.sqrt(np.sum(np.square(values), axis=1))
-    rest = np.quantile(size, _REST)
-    quiet = np.abs(np.diff(size))[size[1:] <= np.median(size)]
+    start = max(_FEWEST, int(np.searchsorted(channel.times_s, channel.times_s[0] + _REST_S)))
+    rest = np.median(values[:start], axis=0)
+    size, usual = np.linalg.norm(values, axis=1), float(np.linalg.norm(rest))
+    if _TURNS.search(channel.key.casefold()) and values.shape[1] in (3, 6):
+        away = np.abs(size - usual)
+    else:
+        away = np.linalg.norm(values - rest, axis=1)
+    quiet = np.abs(np.diff(away))[away[1:] <= np.median(away)]
     noise = 1.05 * float(np.median(quiet)) if len(quiet) else 0.0  # of differences, to a standard deviation
-    strongest = float(size.max() - rest)
+    level = float(np.median(away[:start]))
+    strongest = float(away.max()) - level
     threshold = max(_NOISES * noise, _SHARE * strongest)
-    return size - rest > threshold if strongest > 2 * threshold else None
+    if not strongest > 2 * threshold:
+        return None
+    found = away - level > threshold
+    if found[-start:].mean() > 0.5 and np.median(size[found]) < usual:
+        return None
+    return found
 
 
 def _from_motion(channel: Channel) -> Mask | None:
