@@ -109,7 +109,7 @@ class GripperChatter:
 
     def _clusters(self, motion: Motion, row: int, swing: float) -> Iterator[Event]:
         """Turns that follow each other closely, as events; mostly there are too few, so plain loops are quickest."""
-        at = turning_points(motion.values[row], swing).tolist()
+        at = turning_points(motion.values[row], swing, self.at_least).tolist()
         if len(at) < self.at_least:
             return
         times = [sample * motion.clock.period_s for sample in at]
@@ -128,16 +128,18 @@ class GripperChatter:
         return Event(*motion.clock.span_s(start, stop), most, motion.layout.labels[row])
 
 
-def turning_points(values: FloatArray, swing: float) -> IntArray:
+def turning_points(values: FloatArray, swing: float, at_least: int = 0) -> IntArray:
     """Samples (k,) at which a signal turns, having travelled at least `swing` and going at least as far back.
 
-    These are the reversals that rainflow counting keeps after its hysteresis filter (ASTM E1049).
+    Where the direction changes less often than `at_least`, none are looked for. These are the reversals that rainflow counting keeps after its hysteresis filter (ASTM E1049).
     """
     steps = values[1:] - values[:-1]
     moves = steps.nonzero()[0]
     # Only where the direction changes, at the first of equal samples, can a swing end; and at the last sample.
     rises = steps[moves] > 0
     changes = moves[:-1][rises[1:] != rises[:-1]] + 1
+    if len(changes) < at_least:
+        return changes[:0]
     at = [0, *changes.tolist(), len(values) - 1]
     signal = [float(values[0]), *values[changes].tolist(), float(values[-1])]
     turns: list[int] = []
