@@ -9,12 +9,14 @@ from typing import ClassVar
 import numpy as np
 
 from gristmill.check import Column, Measured, Reads
+from gristmill.clock import Clock
 from gristmill.conventions.claims import NOTHING, claims_of
 from gristmill.conventions.holds import period_of_changes
 from gristmill.episode import Episode
 from gristmill.finding import Finding, Kind
 from gristmill.manifest import Manifest, finding
 from gristmill.motion import motion_of
+from gristmill.streams import is_resampled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,12 +24,12 @@ class ControlRate:
     """Do commands change as often as the card's `control_rate_hz` says?
 
     Commands of a slow controller that were recorded at a faster clock stay the same for several samples; recordings
-    at a slower clock miss commands. The rate is that at which the action changes, by the recorded times. `rate` asks
-    whether these times agree with the rate that the corpus declares.
+    at a slower clock miss commands. The rate is that at which the action changes, by its own recorded times; once
+    resampled it tells nothing any more. `rate` asks whether these times agree with the rate that the corpus declares.
     """
 
-    version: ClassVar[int] = 1
-    reads: ClassVar[Reads] = Reads(motion=True, card=True)
+    version: ClassVar[int] = 2
+    reads: ClassVar[Reads] = Reads(motion=True, channels=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("control_hz", unit="Hz", about="rate at which the action changes"),
         Column("steady", about="share of the changes that keep to it"),
@@ -47,12 +49,25 @@ class ControlRate:
         rows = motion.layout.action
         if claims.card.control_rate_hz is None or rows.start == rows.stop:
             return Measured(unknown="the card claims no control_rate_hz, or there is no action")
-        if motion.clock.median_s is None:
+        if is_resampled(episode):
+            return Measured(
+                unknown="the episode was resampled, and its actions change as often as the new timeline has it"
+            )
+        actions = [c for c in episode.channels.values() if c.role == "action"]
+        if any(len(c.times_s) != len(actions[0].times_s) or (c.times_s != actions[0].times_s).any() for c in actions):
+            return Measured(unknown="the actions have clocks of their own")
+        # Brought to the clock of the state, commands would change no more often than that has samples.
+        clock = Clock(actions[0].times_s, episode.rate_hz) if motion.held else motion.clock
+        if clock.median_s is None:
             return Measured(unknown="the recorded times do not go forward")
-        found = period_of_changes(np.maximum.reduce(motion.step_sizes[rows], axis=0) == 0)
+        if motion.held:
+            repeats = np.all([(c.values[1:] == c.values[:-1]).all(axis=1) for c in actions], axis=0)
+        else:
+            repeats = np.maximum.reduce(motion.step_sizes[rows], axis=0) == 0
+        found = period_of_changes(repeats)
         if found is None:
             return Measured(unknown="fewer than 20 changes of the action")
-        return Measured({"control_hz": 1 / (found[0] * motion.clock.median_s), "steady": found[1]})
+        return Measured({"control_hz": 1 / (found[0] * clock.median_s), "steady": found[1]})
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Rates that differ from the claimed one by more than `max_error`."""

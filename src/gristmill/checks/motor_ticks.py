@@ -16,9 +16,11 @@ from gristmill.finding import Finding, Kind
 from gristmill.layout import Layout
 from gristmill.manifest import Manifest, finding
 from gristmill.motion import motion_of
+from gristmill.streams import is_resampled
 from gristmill.types import IntArray
 
 _COUNTS = 400.0  # more than a full turn in degrees
+_RESAMPLED = "the episode was resampled, and values between two counts are not whole"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,11 +28,12 @@ class MotorTicks:
     """Are joints whose unit is on the card raw counts of an encoder, or counts angles?
 
     A joint in rad or deg that holds whole numbers only and goes beyond 400 is in counts. A joint in ticks that holds
-    fractions is not. `raw_ticks` tells the same of corpora of which no card says anything, as a trait.
+    fractions is not, unless it was resampled: values between two counts are no counts, so nothing is known. `raw_ticks`
+    tells the same of corpora of which no card says anything, as a trait.
     """
 
-    version: ClassVar[int] = 1
-    reads: ClassVar[Reads] = Reads(motion=True, card=True)
+    version: ClassVar[int] = 2
+    reads: ClassVar[Reads] = Reads(motion=True, channels=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("whole", per="dim", about="share of whole numbers of joints with a claimed unit"),
         Column("largest", per="dim", about="largest size of the same"),
@@ -49,6 +52,11 @@ class MotorTicks:
         angles, ticks = _claimed(motion.layout)
         if not len(angles) + len(ticks) or motion.frames < 2:
             return Measured(unknown="no joint is claimed in rad, deg or ticks, or fewer than 2 samples")
+        why = None
+        if is_resampled(episode):
+            if not len(angles):
+                return Measured(unknown=_RESAMPLED)
+            why, ticks = _RESAMPLED if len(ticks) else None, ticks[:0]
         whole, largest = motion.layout.unknown(), motion.layout.unknown()
         ends = np.abs(motion.sorted[:, (0, -1)]).max(axis=1)
         rows = np.concatenate([angles[ends[angles] >= _COUNTS], ticks])
@@ -57,7 +65,7 @@ class MotorTicks:
         if len(rows):
             values = motion.values[rows]
             whole[rows] = (np.rint(values) == values).mean(axis=1)
-        return Measured({"whole": whole, "largest": largest})
+        return Measured({"whole": whole, "largest": largest}, unknown=why)
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Angles that are counts, and counts that are none."""
