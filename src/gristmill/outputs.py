@@ -18,6 +18,8 @@ def output(path: Path) -> Iterator[BinaryIO]:
 
     What is no regular file (a pipe, a terminal, /dev/stdout) is written to, not replaced.
     """
+    if str(path) == "-":
+        raise UsageError("'-' is no file; name one, or /dev/stdout")
     if path.exists() and not path.is_file():
         if path.is_dir():
             raise UsageError(f"{path}: is a folder; name a file")

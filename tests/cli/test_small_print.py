@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -69,3 +70,18 @@ def test_a_waiver_of_nothing_says_so(sample_corpus: Path, tmp_path: Path, capfd)
     capfd.readouterr()
     assert run(["accept", "0", "spike", "--reason", "why not", *place]) == 0
     assert "note: spike finds nothing there now" in capfd.readouterr().out
+
+
+def test_a_page_goes_into_a_file(sample_corpus: Path, tmp_path: Path, capfd, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["audit", str(sample_corpus), "--cameras", "none", "--report", "-", "-q"]) == 2
+    assert "'-' is no file" in capfd.readouterr().err
+    assert not (tmp_path / "-").exists()
+
+
+def test_corpora_keep_the_names_that_people_gave_them(sample_corpus: Path, tmp_path: Path, capfd) -> None:
+    place = ["--store", str(tmp_path / "s")]
+    corpus = Path(shutil.copytree(sample_corpus, tmp_path / "ロボット é"))
+    assert run(["audit", str(corpus), *place, "--cameras", "none", "-q"]) == 0
+    assert run(["why", "ロボット_é/000003", *place]) == 0
+    assert "ロボット_é/000003" in capfd.readouterr().out

@@ -149,7 +149,7 @@ def _place(root: Path | str) -> str:
 def _name(root: Path | str) -> str:
     path = Path(root)
     text = path.resolve().name if isinstance(root, Path) or path.exists() else str(root)
-    return re.sub(r"[^\w.@/+-]", "_", text, flags=re.ASCII).strip("/.") or "corpus"
+    return re.sub(r"[^\w.@/+-]", "_", text).strip("/.") or "corpus"
 
 
 def _moved(old: str, new: str) -> bool:
