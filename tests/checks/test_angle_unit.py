@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from gristmill.checks.angle_unit import AngleUnit
+from gristmill.embodiment import Embodiment, Joint
 from gristmill.finding import Kind
 from gristmill.synth.convention_errors import POSES, STATE, without
-from gristmill.testing import judge
+from gristmill.testing import judge, make_episode
 
 from .sampled_arm import COUNT, ConventionContract, recorded, spoiled
 
@@ -42,3 +43,15 @@ def test_radians_by_what_the_end_effector_turns():
 
 def test_numbers_that_fit_neither_unit_are_another_checks_trouble():
     assert judge(AngleUnit(), spoiled("motor_ticks")) == []
+
+
+def test_a_wheel_may_turn_as_far_as_it_likes():
+    turned = 5.0 * np.arange(900) / 30
+    joints = (Joint(name="wheel"), Joint(name="wrist", lower=-2.0, upper=2.0))
+    card = Embodiment(key="made", title="made", joints=joints)
+    made = make_episode(state=np.stack([turned, turned / 2], axis=1), names=("wheel", "wrist"), embodiment=card)
+    (found,) = judge(AngleUnit(), [made])  # 75 is beyond 2 rad, and not beyond 115 degrees
+    assert (found.channel, found.code) == ("observation.state[wrist]", "degrees")
+    alone = Embodiment(key="made", title="made", joints=joints[:1])
+    wheel = make_episode(state=turned[:, None], names=("wheel",), embodiment=alone)
+    assert judge(AngleUnit(), [wheel]) == [] and "with limits" in str(AngleUnit().measure(wheel).unknown)

@@ -75,6 +75,30 @@ def test_who_does_not_turn_tells_nothing():
     assert np.isnan(excess(np.tile(np.eye(3), (50, 1, 1)), np.ones((50, 2))))
 
 
+def test_a_stale_first_sample_tells_nothing():
+    joints, turn = chain(3)
+    joints[:40] = joints[0] + np.linspace(0, 0.05, 40)[:, None]  # nearly at rest
+    stale = turn.as_matrix()
+    stale[:40] = stale[0]
+    assert excess(stale, joints) <= 1
+    stale[0] = stale[0] @ Rotation.from_rotvec([0, 3.0, 0]).as_matrix()
+    assert excess(stale, joints) <= 1
+
+
+def test_who_is_turned_by_something_else_tells_nothing():
+    """The joints rest, and the robot turns on its wheels."""
+    turn = Rotation.from_rotvec(np.linspace(0, 3, 60)[:, None] * [0, 0, 1.0])
+    assert np.isnan(excess(turn.as_matrix(), np.zeros((60, 3))))
+
+
+def test_a_joint_that_went_round_stands_where_it_stood():
+    """By 6.2 rad the hand is turned by as little as by -0.083 rad; both ways of writing the joint say the same."""
+    turned = np.linspace(-1, 1, 60)[:, None]
+    rotation = Rotation.from_rotvec(turned * [0, 0, 1.0]).as_matrix()
+    wrapped = np.mod(turned, 2 * np.pi)
+    assert excess(rotation, wrapped) == pytest.approx(1) == excess(rotation, turned)
+
+
 # -- signs ----------------------------------------------------------------------------------------
 
 

@@ -21,23 +21,24 @@ from gristmill.motion import Motion, motion_of
 from gristmill.rotations import to_matrix
 from gristmill.types import FloatArray, IntArray
 
-_TURN = 2 * np.pi
-
 
 @dataclass(frozen=True, kw_only=True)
 class AngleUnit:
     """Are the joints in the unit on the card, degrees or radians?
 
-    Radians: joints whose numbers lie beyond their limits and would lie within them as degrees, or beyond two turns
-    where no limit is known, are in degrees. Degrees: an end effector turns by at most the sum of its joints' turns;
-    where it turns several times as far, the joints are in radians, which needs its rotation beside an arm's joints.
+    Radians: joints whose numbers lie three times as far from zero as their limits, and would lie within these as
+    degrees, are in degrees. A joint without limits, such as a wheel, may turn as far as it likes. Degrees: an end
+    effector turns by at most the sum of its joints' turns; where it turns several times as far, the joints are in
+    radians, which needs its rotation beside an arm's joints.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[Reads] = Reads(motion=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("turns", per="dim", about="third largest size of a joint that is claimed in rad, in its largest reach"),
-        Column("excess", about="angle that an end effector turned over the sum of what its joints turned"),
+        Column(
+            "excess", about="angle that an end effector turned over the sum of what its joints turned, in most pairs"
+        ),
     )
     fix: ClassVar[str] = "Correct the joints' `unit` on the card, or convert the numbers."
     source: ClassVar[str] = (
@@ -57,7 +58,7 @@ class AngleUnit:
         rows, reach, arms = _asked(motion.layout)
         if motion.frames <= 2 * self.rank or (not len(rows) and not arms):
             return Measured(
-                unknown="no joint is claimed in rad, and no end effector beside joints in deg; or too short"
+                unknown="no joint is claimed in rad with limits, and no end effector beside joints in deg; or too short"
             )
         values = {}
         if len(rows):
@@ -109,15 +110,16 @@ class AngleUnit:
 
 @lru_cache(maxsize=64)
 def _asked(layout: Layout) -> tuple[IntArray, FloatArray, tuple[ArmRows, ...]]:
-    """State rows of joints in rad, the largest size that each reaches, and arms in deg with a rotation."""
+    """State rows of joints in rad with limits, the largest size that each reaches, and arms in deg with a rotation."""
     claims = claims_of(layout)
     assert claims is not None
     rows, reach = [], []
     for row, joint in enumerate(claims.joints[: layout.states]):
-        if joint is not None and joint.kind == "revolute" and joint.unit == "rad":
-            ends = [abs(x) for x in (joint.lower, joint.upper) if x is not None]
+        if joint is None or joint.kind != "revolute" or joint.unit != "rad":
+            continue
+        if joint.lower is not None and joint.upper is not None:
             rows.append(row)
-            reach.append(max(*ends, np.pi / 6) if len(ends) == 2 else 2 * _TURN)
+            reach.append(max(abs(joint.lower), abs(joint.upper), np.pi / 6))
     arms = tuple(
         arm
         for arm in claims.states

@@ -12,10 +12,15 @@ from gristmill.types import FloatArray
 
 _SAMPLES = 48
 _LEAST_RAD = 0.2  # turns that are large enough to compare
+_UNITS = 1.1 * 180 / np.pi  # what degrees for radians explain, give or take a tenth
+_SHARE = 0.1  # of the samples, and of their partners, that have to agree
 
 
 def excess(rotation: FloatArray, joints_rad: FloatArray) -> float:
-    """Largest angle turned over the sum of the joints' turns, between any two samples; at most 1 if the unit is right.
+    """Angle turned over the sum of the joints' turns; at most 1 if the unit is right.
+
+    It is reached by a tenth of the samples, each against a tenth of the others, so that a stale one does not count.
+    Nor do pairs that turned further than joints of either unit could have turned them: there, something else moved.
 
     Args:
         rotation: (t, 3, 3) of the end effector, up to constant frames and inversion.
@@ -30,8 +35,11 @@ def excess(rotation: FloatArray, joints_rad: FloatArray) -> float:
     flat = rotation[at].reshape(len(at), 9)
     # The trace of Ra^T Rb is the sum of products of their elements.
     turned = np.arccos(np.clip((flat @ flat.T - 1) / 2, -1, 1))
-    possible = np.abs(joints_rad[at][:, None] - joints_rad[at][None]).sum(axis=2)
-    large = turned > _LEAST_RAD
-    if not large.any():
-        return np.nan
-    return float((turned[large] / np.maximum(possible[large], 1e-6)).max())
+    apart = joints_rad[at][:, None] - joints_rad[at][None]
+    # A joint that went round once stands where it stood.
+    possible = np.abs(apart - 2 * np.pi * np.rint(apart / (2 * np.pi))).sum(axis=2)
+    told = (turned > _LEAST_RAD) & (turned <= _UNITS * possible)
+    ratio = np.divide(turned, possible, out=np.zeros_like(turned), where=told)
+    rank = len(at) - 1 - int(_SHARE * len(at))
+    reached = np.partition(np.partition(ratio, rank, axis=1)[:, rank], rank)[rank]
+    return float(reached) if reached > 0 else np.nan
