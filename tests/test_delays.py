@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gristmill.delays import best, correlations, likelihood, through
+from gristmill.delays import best, correlations, deviation, independent, likelihood, through
 
 
 def test_correlations_equal_numpys():
@@ -45,3 +45,36 @@ def test_two_signals_by_way_of_a_third():
     a, b = np.array([0.0, 0, 0, 5, 0]), np.array([5.0, 0, 0, 0, 0])
     assert through(a, b).tolist() == [0, 5, 5, 5, 5]
     assert through(a, np.array([0.0, 5, 0, 0, 0])).tolist() == [0, 5, 5, 5, 10]
+
+
+def test_samples_of_white_noise_are_independent_and_those_of_a_mean_are_not():
+    rng = np.random.default_rng(0)
+    white = rng.normal(size=(2, 4000))
+    assert independent(*white, 60) == pytest.approx(4000, rel=0.02)
+    # A mean over 4 has the autocorrelation 1 - k / 4: 4000 / (1 + 2 (9 + 4 + 1) / 16) = 1455.
+    smooth = np.array([np.convolve(row, np.full(4, 0.25), "valid") for row in white])
+    assert independent(*smooth, 60) == pytest.approx(1455, rel=0.1)
+    assert independent(smooth[0], np.zeros(len(smooth[0])), 60) == len(smooth[0])
+
+
+def test_a_delay_is_called_no_more_exact_than_its_estimates_scatter():
+    # The spread of many estimates of one delay is the independent answer. Counting by smoothness is on the safe side:
+    # what tells a delay are the fast parts.
+    rng = np.random.default_rng(0)
+    kernel = np.hanning(9)
+    found, told = [], []
+    for _ in range(300):
+        source = np.convolve(rng.normal(size=400), kernel, "valid")
+        a, b = (source + np.convolve(rng.normal(size=400), kernel, "valid") for _ in range(2))
+        curve = independent(a, b, 60) * likelihood(correlations(a, b, 12))
+        late, at = best(curve)
+        found.append(late)
+        told.append(deviation(curve, at))
+    assert np.std(found) <= np.median(told) <= 2 * np.std(found)
+
+
+def test_a_curve_without_a_peak_says_nothing_exact():
+    # 2 - 4 (x / 2)^2 at -1, 0, 1 bends by 2: the information is 1, so is the deviation.
+    assert deviation(np.array([1.0, 2.0, 1.0]), 1) == pytest.approx(1.0)
+    assert deviation(np.array([0.0, 1.0, 2.0]), 2) == np.inf
+    assert deviation(np.ones(3), 1) == np.inf

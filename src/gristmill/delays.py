@@ -1,7 +1,9 @@
 """How much later one signal shows what another shows: correlation at every delay, and the most likely one.
 
 Source: Knapp and Carter, "The generalized correlation method for estimation of time delay", IEEE Transactions
-on Acoustics, Speech, and Signal Processing, 1976.
+on Acoustics, Speech, and Signal Processing, 1976. How far to trust a delay: the Cramer-Rao bound from the curvature of
+the likelihood at its peak (Kay, Fundamentals of Statistical Signal Processing, 1993), and the likelihood ratio against
+another delay (Wilks, Annals of Mathematical Statistics 9, 1938).
 """
 
 from __future__ import annotations
@@ -31,8 +33,39 @@ def correlations(late: FloatArray, early: FloatArray, reach: int) -> FloatArray:
 
 
 def likelihood(correlation: FloatArray) -> FloatArray:
-    """Log-likelihood a sample of each delay, up to a constant, for signals in Gaussian noise; they add up."""
+    """Twice the log-likelihood a sample of each delay, up to a constant, for signals in Gaussian noise; they add up."""
     return -np.log(1 - np.clip(correlation, 0, 0.999) ** 2)
+
+
+def independent(a: FloatArray, b: FloatArray, longest: int) -> float:
+    """How many independent samples as much is known of the correlation of two series (t,) as their own t, at most t.
+
+    Smooth signals repeat in every sample what the one before said. On the safe side for delays, of which the fast parts
+    of a signal tell more. Source: Bartlett, "Some aspects of the
+    time-correlation problem in regard to tests of significance", J. Royal Statistical Society 98, 1935.
+
+    Args:
+        a: (t,) one series.
+        b: (t,) the other one.
+        longest: samples beyond which the series no longer resemble themselves.
+    """
+    n = len(a)
+    longest = min(longest, n - 1)
+    both = _resemblance(a, longest) * _resemblance(b, longest) * (1 - np.arange(1, longest + 1) / n)
+    return n / max(1.0, 1 + 2 * float(both.sum()))
+
+
+def deviation(curve: FloatArray, at: int) -> float:
+    """Standard deviation in samples of a delay whose likelihood peaks at `at`: infinite where it has no peak.
+
+    Args:
+        curve: `likelihood` times independent samples, which is twice the logarithm of the likelihood.
+        at: position of its peak.
+    """
+    if not 0 < at < len(curve) - 1:
+        return np.inf
+    bend = float(2 * curve[at] - curve[at - 1] - curve[at + 1])
+    return (2 / bend) ** 0.5 if bend > 0 else np.inf
 
 
 def through(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -53,6 +86,13 @@ def best(curve: FloatArray) -> tuple[float, int]:
     before, peak, after = (float(x) for x in curve[at - 1 : at + 2])
     bend = before - 2 * peak + after
     return at - reach + (0.5 * (before - after) / bend if bend < 0 else 0.0), at
+
+
+def _resemblance(values: FloatArray, longest: int) -> FloatArray:
+    """(longest,) autocorrelation of a series at delays of 1, 2, ... samples."""
+    values = values - values.mean()
+    products = np.correlate(np.pad(values, (0, longest)), values, "valid")
+    return products[1:] / products[0] if products[0] > 0 else np.zeros(longest)
 
 
 def _sums(values: FloatArray, first: IntArray, last: IntArray) -> FloatArray:

@@ -98,3 +98,42 @@ def test_frames_far_apart_are_not_judged():
 def test_short_episodes_are_not_judged():
     manifest = manifest_of(ViewSync(), [filmed(0, frames=30)])
     assert manifest.unknown[0] == "shorter than 1.6 s"
+
+
+def few_frames(index, rate_hz, noise):
+    """4.5 s of two views of one motion, each with changes of its own that last as long, and nothing late."""
+    frames = round(4.5 * rate_hz)
+    rng = np.random.default_rng(index)
+    bump = np.hanning(rate_hz // 2 + 2)  # half a second
+    shared, *own = (np.convolve(rng.normal(size=frames + len(bump) - 1), bump, "valid") for _ in range(3))
+    seen = filmed(0, frames=frames)
+    traces = {}
+    for key, alone in zip(seen.cameras, own, strict=True):
+        told = seen.traces(key)
+        assert told is not None
+        changes = 4 * np.exp(shared + noise * alone)
+        traces[key] = replace(told, times_s=np.arange(frames) / rate_hz, diff_peak=changes)
+    state = np.cumsum(np.exp(shared))
+    return make_episode(state=state, rate_hz=rate_hz, index=index, cameras=seen.cameras, traces=traces)
+
+
+@pytest.mark.parametrize(("rate_hz", "noise"), [(5, 1.0), (10, 1.3), (15, 1.0)])
+def test_a_delay_that_few_frames_cannot_tell_is_none(rate_hz, noise):
+    # At 5 and 10 Hz, the likeliest delays of a few clean episodes are beyond what is allowed.
+    assert judge(ViewSync(), [few_frames(i, rate_hz, noise) for i in range(60)]) == []
+
+
+def test_what_is_allowed_grows_with_the_frame_and_with_what_is_left_open():
+    manifest = manifest_of(ViewSync(), [episode(0, spoil={WRIST: late(6)}), *(episode(i) for i in range(1, 6))])
+    (found,) = ViewSync().judge(manifest)
+    assert found.threshold == ViewSync().max_off_s
+    for deviation_s, allowed in ((0.03, 0.105 + 1 / 30), (0.06, None)):
+        open_s = np.full_like(manifest["late_open_s"], deviation_s)
+        findings = list(ViewSync().judge(replace(manifest, cells={**manifest.cells, "late_open_s": open_s})))
+        assert [f.threshold for f in findings] == ([pytest.approx(allowed)] if allowed else [])
+
+
+def test_an_uncertain_delay_is_none():
+    manifest = manifest_of(ViewSync(), [episode(0, spoil={WRIST: late(6)}), *(episode(i) for i in range(1, 6))])
+    certainty = np.full_like(manifest["certainty"], 3.4)
+    assert list(ViewSync().judge(replace(manifest, cells={**manifest.cells, "certainty": certainty}))) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ _CODING_LEVELS = 0.1
 _STILL_ACTIVITY = 0.003  # whole motions a second
 _NEARLY = 0.75
 _SPARSEST = 4  # rows a frame
+_RESEMBLES = 2  # times `slow_s` for which a view's changes may resemble themselves
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,25 +36,31 @@ class ViewSync:
     block, is correlated with that of the other views at every delay up to `max_delay_s`: as it is, and without
     what takes longer than a second, since the view decides how large a slow motion looks. The robot's own speed
     joins in as one more witness. The delay with the largest likelihood, refined by a parabola, says how late a
-    view is. Every view has a usual delay; a view is late when it differs from its own usual delay. All views
-    together are held against the robot's motion, where only a larger delay can be told from chance.
+    view is. How far to trust it comes from the same likelihood, which counts as many samples as are independent:
+    its curvature at the peak says how exact the delay is, and its rise over no delay how certain. Every view has a
+    usual delay; a view is late when it differs from its own usual delay by more than the episode leaves open. All
+    views together are held against the robot's motion, where only a larger delay can be told from chance.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[Reads] = Reads(traces=True, motion=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column(
             "late_s", unit="s", per="camera", about="how late the view is against the median other view", metric=True
         ),
         Column("match", per="camera", about="correlation with the other views at that delay"),
-        Column("gain", per="camera", about="log-likelihood a sample of that delay over no delay"),
+        Column("certainty", per="camera", about="standard deviations from no delay, by the likelihood ratio"),
+        Column("late_open_s", unit="s", per="camera", about="standard deviation of how late the view is"),
         Column("behind_s", unit="s", per="camera", about="how late the view is against the robot's motion"),
         Column("behind_match", per="camera", about="correlation with the robot's motion at that delay"),
+        Column("behind_open_s", unit="s", per="camera", about="standard deviation of how late it is against that"),
     )
     fix: ClassVar[str] = "Shift the view by the delay, or drop the episode; stamp frames when they are exposed."
     source: ClassVar[str] = (
         "Delay of the largest cross-correlation, parabolic between samples (Knapp and Carter 1976). 0.13 s is "
-        "four frames at 30 Hz: delays between clean views scatter by less."
+        "four frames at 30 Hz: delays between clean views scatter by less. Exactness by the Cramer-Rao bound, "
+        "certainty by the likelihood ratio of Wilks (1938), independent samples by Bartlett (1935); 3.5 deviations "
+        "are where Iglewicz and Hoaglin (1993) call a value an outlier."
     )
 
     max_delay_s: float = measuring(0.4)
@@ -63,7 +70,7 @@ class ViewSync:
     max_behind_s: float = 0.15  # of all views against the robot, from what is usual
     min_deviations: float = 6.0  # robust standard deviations of the corpus
     min_match: float = 0.5  # correlation between views below which a delay means nothing
-    min_gain: float = 0.15  # likelihood over no delay, of cameras that usually have none
+    min_certainty: float = 3.5  # deviations from no delay of cameras that usually have none, and beyond a frame
     min_behind_match: float = 0.4  # correlation with the robot's motion below which a delay means nothing
     min_episodes: int = 8  # that a usual delay against the robot's motion takes
 
@@ -85,14 +92,17 @@ class ViewSync:
         activity = _moving(episode, count, reach)
         motion = None if activity is None else _bands(np.log(_averaged(activity, width) + _STILL_ACTIVITY), slow)
         values: dict[str, dict[str, float]] = {column.name: {} for column in self.columns}
-        for key, others in _between(views, motion, reach).items():
+        longest = _RESEMBLES * slow
+        for key, others in _between(views, motion, reach, longest).items():
             if motion is not None:
-                curve = delays.correlations(views[key][0], motion[0], reach)
+                curve, weighed = _weighed(views[key][0], motion[0], reach, longest)
                 behind, at = delays.best(curve)
                 values["behind_s"][key], values["behind_match"][key] = behind / episode.rate_hz, float(curve[at])
+                values["behind_open_s"][key] = delays.deviation(weighed, at) / episode.rate_hz
             if others:
-                late, match, gain = np.median(others, axis=0).tolist()
-                values["late_s"][key], values["match"][key], values["gain"][key] = late / episode.rate_hz, match, gain
+                late, match, certainty, deviation = np.median(others, axis=0).tolist()
+                values["late_s"][key], values["late_open_s"][key] = late / episode.rate_hz, deviation / episode.rate_hz
+                values["match"][key], values["certainty"][key] = match, certainty
         return Measured({name: per_camera(episode, cells) for name, cells in values.items()}, unknown=unknown)
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
@@ -103,15 +113,17 @@ class ViewSync:
         usual = robust.median(late)
         limit = np.fmax(self.max_off_s, self.min_deviations * robust.deviation(late))
         off = late - usual
-        # A flat peak says little. Cameras with a usual delay of their own gain by it all the time.
-        off = np.where((manifest["gain"] >= self.min_gain) | (np.abs(usual) > limit), off, np.nan)
+        # Cameras with a usual delay of their own are far from none all the time.
+        certain = (manifest["certainty"] >= self.min_certainty) | (np.abs(usual) > limit)
+        limit = np.fmax(limit, self._open(manifest, "late_open_s"))
+        off = np.where(certain, off, np.nan)
         # Of two views that are apart, the later one is late: no camera shows what is still to come. Of more, the
         # odd one out is furthest from the others.
         apart = np.where(np.count_nonzero(~np.isnan(off), axis=1, keepdims=True) > 2, np.abs(off), off)
         furthest = np.fmax.reduce(apart, axis=1, initial=-np.inf)[:, None]
         guilty = (apart > limit) & (apart >= _NEARLY * furthest)
         for row, camera in np.argwhere(guilty).tolist():
-            yield self._late(manifest, row, camera, off[row, camera], limit[camera])
+            yield self._late(manifest, row, camera, off[row, camera], limit[row, camera])
         yield from self._behind(manifest, ~guilty.any(axis=1))
 
     def _behind(self, manifest: Manifest, rest: np.ndarray) -> Iterator[Finding]:
@@ -120,12 +132,20 @@ class ViewSync:
         known = robust.known(behind)
         usual = robust.median(behind)
         limit = np.fmax(self.max_behind_s, self.min_deviations * robust.deviation(behind))
+        limit = np.fmax(limit, self._open(manifest, "behind_open_s"))
         off = behind - usual
         judged = ~np.isnan(off) & (known >= self.min_episodes)
         late = judged.any(axis=1) & (~judged | (off > limit)).all(axis=1) & rest
         for row in np.flatnonzero(late).tolist():
             for camera in np.flatnonzero(judged[row]).tolist():
-                yield self._late(manifest, row, camera, off[row, camera], limit[camera], "robot's motion", "behind")
+                yield self._late(
+                    manifest, row, camera, off[row, camera], limit[row, camera], "robot's motion", "behind"
+                )
+
+    def _open(self, manifest: Manifest, column: str) -> FloatArray:
+        """(n, cameras) seconds that an episode cannot tell: what its delay leaves open, and a frame."""
+        rate = manifest.facts.rate_hz
+        return self.min_certainty * manifest[column] + (1 / rate if rate > 0 else 0.0)
 
     def _late(
         self,
@@ -197,23 +217,39 @@ def _bands(signal: FloatArray, slow: int) -> tuple[FloatArray, FloatArray]:
     return signal, signal - smoothed(signal, slow)
 
 
+class _Delay(NamedTuple):
+    """How much later one view is than another."""
+
+    late: float  # frames; NaN at the ends of what was searched
+    match: float  # correlation there
+    certainty: float  # standard deviations from no delay, by the likelihood ratio
+    deviation: float  # frames; of `late`, by the curvature of the likelihood
+
+
 def _between(
-    views: Mapping[str, Sequence[FloatArray]], motion: Sequence[FloatArray] | None, reach: int
-) -> dict[str, list[tuple[float, float, float]]]:
-    """For each view, against every other: its delay in frames, the correlation there, the likelihood over none."""
-    found: dict[str, list[tuple[float, float, float]]] = {key: [] for key in views}
+    views: Mapping[str, Sequence[FloatArray]], motion: Sequence[FloatArray] | None, reach: int, longest: int
+) -> dict[str, list[_Delay]]:
+    """The delay of each view behind every other. `longest`: samples for which a signal may resemble itself."""
+    found: dict[str, list[_Delay]] = {key: [] for key in views}
     moved = {
-        key: [delays.likelihood(delays.correlations(v, m, reach)) for v, m in zip(bands, motion, strict=True)]
+        key: [_weighed(v, m, reach, longest)[1] for v, m in zip(bands, motion, strict=True)]
         for key, bands in views.items()
         if motion is not None
     }
     for a, b in itertools.combinations(views, 2):
-        correlation = [delays.correlations(x, y, reach) for x, y in zip(views[a], views[b], strict=True)]
-        total = np.sum([delays.likelihood(c) for c in correlation], axis=0)
+        both = [_weighed(x, y, reach, longest) for x, y in zip(views[a], views[b], strict=True)]
+        total = np.sum([curve for _, curve in both], axis=0)
         if moved:
             total = total + np.sum([delays.through(x, y) for x, y in zip(moved[a], moved[b], strict=True)], axis=0)
         late, at = delays.best(total)
-        match, gain = float(correlation[0][at]), float(total[at] - total[reach])
-        found[a].append((late, match, gain))
-        found[b].append((-late, match, gain))
+        match, certainty = float(both[0][0][at]), float(np.sqrt(total[at] - total[reach]))
+        deviation = delays.deviation(total, at)
+        found[a].append(_Delay(late, match, certainty, deviation))
+        found[b].append(_Delay(-late, match, certainty, deviation))
     return found
+
+
+def _weighed(late: FloatArray, early: FloatArray, reach: int, longest: int) -> tuple[FloatArray, FloatArray]:
+    """Correlation at each delay, and twice the logarithm of its likelihood."""
+    correlation = delays.correlations(late, early, reach)
+    return correlation, delays.independent(late, early, longest) * delays.likelihood(correlation)
