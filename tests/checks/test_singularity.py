@@ -160,6 +160,22 @@ def test_gimbal_lock_in_degrees_and_by_the_cards_arm():
     ] == [1]
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_the_zero_and_the_sign_of_pitch_count(named):
+    """Recorded 90 with a zero at 90 is level; recorded 0 with it is the pole."""
+    arms = (Arm(name="a", position=EULER[:3], rotation=EULER[3:], rotation_as="euler_rpy"),) if named else ()
+
+    def zeroed(index, degrees):
+        made = posed(index, lambda t: degrees + 0 * t, "deg", arms)
+        joints = tuple(replace(j, sign=-1, offset=90.0) if j.name == "pitch" else j for j in made.embodiment.joints)
+        return replace(made, embodiment=replace(made.embodiment, joints=joints))
+
+    assert judge(Singularity(), [zeroed(0, 90.0), zeroed(1, 60.0)]) == []
+    (found,) = judge(Singularity(), [zeroed(0, 90.0), zeroed(1, 1.0)])
+    assert (found.row, found.code) == (1, "gimbal_lock")
+    assert found.measured == pytest.approx(1 / np.cos(np.radians(89)))
+
+
 def test_joints_called_pitch_are_no_euler_angles():
     names = ["waist_roll", "waist_pitch", "waist_yaw"]
     card = Embodiment(key="w", title="w", joints=tuple(Joint(name=n) for n in names))
@@ -174,6 +190,20 @@ def test_units_that_are_no_angles_are_unknown():
     unknown = Singularity().measure(moving(0, card=card)).unknown
     assert unknown is not None
     assert "in percent" in unknown
+
+
+def test_a_gripper_whose_unit_is_not_known_hides_no_arm(tmp_path):
+    from planar_arms import planar_urdf
+
+    path = tmp_path / "planar.urdf"
+    path.write_text(planar_urdf(0.5, 0.3, 0.1))
+    jaw = Joint(name="gripper", aliases=("q3",), kind="gripper", unit="unknown")
+    card = Embodiment(key="p", title="p", urdf=str(path), joints=(Joint(name="q1"), Joint(name="q2"), jaw))
+    state = np.stack([np.linspace(0, 1, 90), np.full(90, 0.5), np.linspace(0, 80, 90)], axis=1)
+    episode = make_episode(state=state, names=["q1", "q2", "gripper"], embodiment=card)
+    assert Singularity().measure(episode).values["amplification"] > 0
+    arm = replace(card, joints=(Joint(name="q1"), Joint(name="q2", unit="unknown"), replace(jaw, unit="rad")))
+    assert "in unknown" in (Singularity().measure(replace(episode, embodiment=arm)).unknown or "")
 
 
 def test_a_broken_model_is_unknown_with_its_reason(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gristmill.kinematics.chains import Chain, chains_of
-from gristmill.kinematics.dexterity import jacobians_of, scaled, task_of, usual, yoshikawa
+from gristmill.kinematics.dexterity import jacobians_of, nearest_singular_joint, scaled, task_of, usual, yoshikawa
 
 
 def chain(model, joints) -> Chain:
@@ -69,3 +69,22 @@ def test_what_is_usual_is_the_same_every_time(panda):
     assert (first.smallest == second.smallest).all()
     assert first.share_below(np.array([0.0, np.inf])).tolist() == [0, 1]
     assert task_of(arm) == "pose"
+
+
+@pytest.mark.parametrize("bent", [(0.01, 0.01), (0.02, -0.01), (-0.03, 0.01), (np.pi - 0.01, 0.02)])
+def test_the_joint_that_has_to_turn_is_that_of_a_planar_arm_and_not_of_a_motion_that_leaves_its_tip(planar, bent):
+    """Three joints in a plane: the tip can stay while they turn, which is no singularity."""
+    model = planar(0.3, 0.3, 0.2)
+    arm = chain(model, 3)
+    known = usual(model, arm)
+    assert (known.task, known.rank) == ("position", 2)
+    q = np.array([0.3, *bent])
+    # By hand: columns of a planar arm's Jacobian are the ways from each joint to the tip, turned by 90 degrees.
+    angles, lengths = np.cumsum(q), np.array([0.3, 0.3, 0.2])
+    links = lengths * np.exp(1j * angles)
+    ways = np.array([links[i:].sum() for i in range(3)]) * 1j
+    jacobian = np.stack([ways.real, ways.imag])
+    hard = np.linalg.eigh(jacobian @ jacobian.T)[1][:, 0]  # the direction in which the tip hardly moves
+    turned = np.linalg.pinv(jacobian) @ hard
+    found = nearest_singular_joint(scaled(jacobians_of(model, arm, q[None]), known.length_m, known.task), known.rank)
+    assert found[0] == np.abs(turned).argmax()

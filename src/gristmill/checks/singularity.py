@@ -48,7 +48,7 @@ class Singularity:
     joints are not hurt by an arm's singularity, so there it is told as a trait.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[Reads] = Reads(motion=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("amplification", about="largest amplification of any arm; null without a model", metric=True),
@@ -89,8 +89,9 @@ class Singularity:
                 worst, least = max(worst, amplification), min(least, manipulability)
                 events += found
             values |= {"amplification": worst, "manipulability": least}
-        for row, to_rad in angles:
-            amplified = np.minimum(1 / np.maximum(np.abs(np.cos(motion.values[row] * to_rad)), 1 / _MOST), _MOST)
+        for row, scale, zero in angles:
+            cosine = np.abs(np.cos(scale * (motion.values[row] - zero)))
+            amplified = np.minimum(1 / np.maximum(cosine, 1 / _MOST), _MOST)
             values["euler_amplification"] = max(values.get("euler_amplification", 0.0), float(amplified.max()))
             labels = [layout.labels[row]] * len(amplified)
             events += self._spans(motion, amplified, labels, _EULER)
@@ -142,9 +143,8 @@ class Singularity:
             amplified = np.minimum(_median(usual.smallest) / np.maximum(found.smallest, 1e-300), _MOST)
             high = np.flatnonzero(amplified >= self.noticed)
             labels = [""] * len(amplified)
-            for i, joint in zip(
-                high, nearest_singular_joint(scaled(jacobians[high], usual.length_m, usual.task)), strict=True
-            ):
+            hard = nearest_singular_joint(scaled(jacobians[high], usual.length_m, usual.task), usual.rank)
+            for i, joint in zip(high, hard, strict=True):
                 labels[i] = motion.layout.labels[recorded.row_of(int(chain.joints[joint]))]
             spans = self._spans(motion, amplified, labels, f"{_ARM} {chain.name}")
             yield float(amplified.max()), float(found.manipulability.min() / _median(usual.manipulability)), spans
@@ -189,17 +189,16 @@ def _arms(layout: Layout) -> tuple[RecordedJoints, tuple[tuple[Chain, Usual], ..
 
 
 @lru_cache(maxsize=64)
-def _euler_rows(layout: Layout) -> tuple[tuple[int, float], ...]:
-    """Rows of pitch angles, and what makes radians of each; only where the card says that they are angles of a pose."""
-    factors = {"rad": 1.0, "deg": np.pi / 180}
+def _euler_rows(layout: Layout) -> tuple[tuple[int, float, float], ...]:
+    """Rows of pitch angles, with rad per unit and zero of each; only where the card says that they are of a pose."""
     middle = {arm.rotation_of(role)[0][1] for arm in layout.card.arms for role in ("state", "action")
               if arm.rotation_of(role)[1] == "euler_rpy"}  # fmt: skip
     found = []
     for row, (dim, joint) in enumerate(zip(layout.dims, layout.joints, strict=True)):
-        if joint is None or joint.unit not in factors:
+        if joint is None or joint.unit not in ("rad", "deg") or joint.scale is None or joint.zero is None:
             continue
         if joint.name in middle or _pitch_of_pose(layout, dim.channel, plain_name(dim.name)):
-            found.append((row, factors[joint.unit]))
+            found.append((row, joint.scale, joint.zero))
     return tuple(found)
 
 

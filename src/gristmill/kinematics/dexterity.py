@@ -112,10 +112,16 @@ def yoshikawa(jacobians: FloatArray) -> FloatArray:
     return np.prod(_singular_values(jacobians), axis=1)
 
 
-def nearest_singular_joint(matrices: FloatArray) -> IntArray:
-    """(k,) the joint that moves most when the tip is asked to go where it can hardly go, for (k, r, j)."""
+def nearest_singular_joint(matrices: FloatArray, rank: int) -> IntArray:
+    """(k,) the joint that moves most when the tip is asked to go where it can hardly go.
+
+    Args:
+        matrices: (k, r, j) scaled Jacobians.
+        rank: singular values that are not always 0. Those beyond belong to directions in which the arm never moves,
+            and to motions of its joints that leave the tip where it is; neither tells of a singularity.
+    """
     _, _, turned = np.linalg.svd(matrices, full_matrices=False)
-    return np.abs(turned[:, -1]).argmax(axis=1)
+    return np.abs(turned[:, rank - 1]).argmax(axis=1)
 
 
 def _singular_values(matrices: FloatArray) -> FloatArray:

@@ -68,6 +68,8 @@ def _recorded(layout: Layout) -> RecordedJoints | str:
         if joint is None or number is None or number in found:
             continue
         if joint.scale is None or joint.zero is None:
+            if layout.parts[row] != "arm":
+                continue  # like one that was not recorded: the arm that carries it is known without it
             return f"the card does not say how {layout.labels[row]}, in {joint.unit}, becomes an angle of the model"
         found[number] = (row, joint)
     if not found:
