@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from gristmill import rotations as r
+from gristmill.limbs import ROTATION_WIDTH
 
 MANY = Rotation.random(500, random_state=4)
 HALF_TURNS = Rotation.from_rotvec(np.pi * np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0.6, 0.8, 0], [0, -0.6, 0.8]]))
@@ -92,6 +93,47 @@ def test_signs_are_made_continuous():
     flipped = path * np.where(np.arange(50) % 7 < 3, 1, -1)[:, None]
     assert r.continuous(flipped) == pytest.approx(path)
     assert r.continuous(path[:1]).tolist() == path[:1].tolist()
+
+
+def test_signs_are_continuous_over_rows_that_are_not_known():
+    path = Rotation.from_rotvec(np.linspace(0, 6, 50)[:, None] * [0.0, 0.6, 0.8]).as_quat()
+    flipped = path * np.where(np.arange(50) % 7 < 3, 1, -1)[:, None]
+    gone = [0, 7, 20, 21, 49]
+    flipped[gone] = np.nan
+    known = np.delete(r.continuous(flipped), gone, axis=0)
+    assert np.abs(known) == pytest.approx(np.abs(np.delete(path, gone, axis=0)))
+    assert (np.sum(known[1:] * known[:-1], axis=1) > 0.9).all()
+    assert np.isnan(r.continuous(flipped)[gone]).all() and np.isnan(r.continuous(np.full((3, 4), np.nan))).all()
+
+
+def test_the_nearest_rotation_is_scipys():
+    noisy = MANY.as_matrix() + np.random.default_rng(0).normal(0, 0.2, (500, 3, 3))
+    noisy[7, 1, 2] = np.nan
+    found = r.orthonormal(noisy)
+    rows = np.delete(np.arange(500), 7)
+    expected = [Rotation.align_vectors(m.T, np.eye(3))[0].as_matrix() for m in noisy[rows]]
+    assert found[rows] == pytest.approx(np.array(expected), abs=1e-9)
+    assert np.isnan(found[7]).all()
+
+
+@given(seeds, st.sampled_from(["quaternion", "axis_angle", "euler_rpy"]))
+def test_the_nearest_form_means_the_same_and_none_is_nearer(seed, form):
+    rng = np.random.default_rng(seed)
+    near = rng.uniform(-7, 7, (30, ROTATION_WIDTH[form]))
+    matrix = Rotation.random(30, random_state=seed).as_matrix()
+    found = r.nearest_form(matrix, form, near)
+    assert r.to_matrix(found, form) == pytest.approx(matrix, abs=1e-9)
+    plain = r.from_matrix(matrix, form)
+    if form == "quaternion":
+        others = [plain, -plain]
+    elif form == "axis_angle":
+        axis = plain / np.linalg.norm(plain, axis=1, keepdims=True)
+        others = [plain + 2 * np.pi * k * axis for k in range(-3, 4)]
+    else:
+        turns = 2 * np.pi * np.stack(np.meshgrid(*[[-1, 0, 1]] * 3), axis=-1).reshape(-1, 3)
+        others = [p + t for p in (plain, plain * [1, -1, 1] + np.pi) for t in turns]
+    best = np.min([np.linalg.norm(o - near, axis=1) for o in others], axis=0)
+    assert (np.linalg.norm(found - near, axis=1) <= best + 1e-6).all()
 
 
 def test_what_is_no_rotation_is_refused():

@@ -99,6 +99,20 @@ class Embodiment:
             raise ValueError(f"base_velocity: needs forward, sideways and turning, got {len(self.base_velocity)}")
         if len({arm.name for arm in self.arms}) != len(self.arms):
             raise ValueError("arms: two of them have one name")
+        self._check_rotations()
+
+    def _check_rotations(self) -> None:
+        """Only a number that is an angle by itself has a zero; components of a rotation have none."""
+        by_name = {joint.name: joint for joint in self.joints}
+        for i, arm in enumerate(self.arms):
+            for role, key in (("state", "rotation"), ("action", "action_rotation")):
+                names, form = arm.rotation_of(role)
+                for name in names if form != "euler_rpy" else ():
+                    if by_name[name].offset:
+                        raise ValueError(
+                            f"arms[{i}].{key}: {name!r} has an offset, which a number of a rotation as {form} cannot "
+                            "have; leave it out"
+                        )
 
     @property
     def model(self) -> str | None:

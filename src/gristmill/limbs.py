@@ -20,7 +20,8 @@ _ANY_SIGN = {"min": -math.inf}
 class Joint:
     """One dimension's meaning. Limits are in `unit`, rates in `unit` per second; None is not known.
 
-    The joint's position in the robot's model is `sign` times the distance of the recorded number from `offset`.
+    The joint's position in the robot's model is `sign` times the distance of the recorded number from `offset`. So are
+    coordinates of an end effector and speeds of a base.
 
     Raises:
         ValueError: the name is empty, a limit is not below the other, or two claims cannot both hold.
@@ -40,6 +41,7 @@ class Joint:
     zero_tick: float | None = None  # recorded count at the model's zero
     lower_rad: float | None = None  # model's position at `lower`, of a joint in percent or normalized
     upper_rad: float | None = None  # and at `upper`
+    continuous: bool = False  # turns without end: positions that are whole turns apart are one
 
     def __post_init__(self) -> None:
         if not plain_name(self.name):
@@ -57,6 +59,10 @@ class Joint:
             raise ValueError(f"lower_rad: equals upper_rad, {self.upper_rad}")
         if self.lower_rad is not None and (self.sign != 1 or self.offset):
             raise ValueError("lower_rad: says sign and offset already; leave those out")
+        if self.continuous and (self.kind != "revolute" or self.unit in ("m", "mm", "pixel")):
+            raise ValueError(f"continuous: only a revolute joint turns, not a {self.kind} one in {self.unit}")
+        if self.continuous and (self.lower is not None or self.upper is not None):
+            raise ValueError("continuous: what turns without end has no lower and no upper; leave those out")
 
     @property
     def scale(self) -> float | None:

@@ -161,6 +161,16 @@ def matrix_of_6d(values: FloatArray) -> FloatArray:
     return np.stack([x, y, np.cross(x, y)], axis=-1)
 
 
+def orthonormal(matrix: FloatArray) -> FloatArray:
+    """(t, 3, 3) the rotations nearest to matrices (t, 3, 3) (Kabsch, Acta Cryst. A32, 1976); NaN where one is NaN."""
+    made = np.full(matrix.shape, np.nan)
+    rows = np.flatnonzero(np.isfinite(matrix).all(axis=(-2, -1)))
+    left, _, right = np.linalg.svd(matrix[rows])
+    left[:, :, 2] *= np.linalg.det(left @ right)[:, None]
+    made[rows] = left @ right
+    return made
+
+
 def sixd_of_matrix(matrix: FloatArray) -> FloatArray:
     """(..., 6) first column, then second column."""
     return np.concatenate([matrix[..., :, 0], matrix[..., :, 1]], axis=-1)
@@ -208,12 +218,49 @@ def angle(matrix: FloatArray) -> FloatArray:
 
 
 def continuous(quaternion: FloatArray) -> FloatArray:
-    """(t, 4) the same rotations with signs chosen so that neighbours are near each other; the first one is kept."""
-    if len(quaternion) < 2:
-        return quaternion.copy()
-    turned = np.sum(quaternion[1:] * quaternion[:-1], axis=-1) < 0
-    signs = np.where(np.concatenate([[0], np.cumsum(turned)]) % 2 == 1, -1.0, 1.0)
-    return quaternion * signs[:, None]
+    """(t, 4) the same rotations with signs chosen so that each is near the last known one; the first one is kept.
+
+    Rows that are not finite stay as they are and are passed over.
+    """
+    made = quaternion.copy()
+    rows = np.flatnonzero(np.isfinite(quaternion).all(axis=-1))
+    known = quaternion[rows]
+    turned = np.sum(known[1:] * known[:-1], axis=-1) < 0
+    signs = np.where(np.cumsum(np.concatenate([[0], turned])) % 2 == 1, -1.0, 1.0)[: len(rows)]
+    made[rows] = known * signs[:, None]
+    return made
+
+
+def nearest_form(matrix: FloatArray, form: RotationForm, near: FloatArray, order: str = "xyzw") -> FloatArray:
+    """(..., k) rotations in this form: of all numbers that mean one rotation, those nearest to `near` (..., k).
+
+    A quaternion may be negated, a rotation vector made longer by whole turns, roll, pitch and yaw turned on by whole
+    turns and written with pitch beyond the pole; 6D and matrices are unique.
+
+    Raises:
+        ValueError: the form is not known.
+    """
+    plain = from_matrix(matrix, form, order)
+    if form == "quaternion":
+        return np.where(np.sum(plain * near, axis=-1, keepdims=True) < 0, -plain, plain)
+    if form == "axis_angle":
+        return _nearest_vector(plain, near)
+    if form == "euler_rpy":
+        other = np.array([np.pi, np.pi, np.pi]) + plain * [1.0, -1.0, 1.0]
+        first, second = (v + 2 * np.pi * np.round((near - v) / (2 * np.pi)) for v in (plain, other))
+        nearer = np.sum((second - near) ** 2 - (first - near) ** 2, axis=-1, keepdims=True) < -_SMALL_RAD
+        return np.where(nearer, second, first)
+    return plain
+
+
+def _nearest_vector(vector: FloatArray, near: FloatArray) -> FloatArray:
+    """Rotation vectors (..., 3), longer by whole turns along their own axis; of no rotation, along that of `near`."""
+    angle_rad = np.linalg.norm(vector, axis=-1, keepdims=True)
+    length = np.linalg.norm(near, axis=-1, keepdims=True)
+    none = angle_rad < 1e-12
+    axis = np.where(none, near / np.where(length > 0, length, 1.0), vector / np.where(none, 1.0, angle_rad))
+    turns = np.round((np.sum(axis * near, axis=-1, keepdims=True) - angle_rad) / (2 * np.pi))
+    return vector + 2 * np.pi * turns * axis
 
 
 def _matrix(rows: list[list[FloatArray]]) -> FloatArray:

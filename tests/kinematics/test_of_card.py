@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from planar_arms import planar_urdf
@@ -124,6 +126,24 @@ def test_harmonized_joints_get_poses_from_the_model(card_file):
     expected = np.stack([0.5 * np.cos(first) + 0.3 * np.cos(both), 0.5 * np.sin(first) + 0.3 * np.sin(both), 0 * first])
     assert found.mask.all()
     assert found.values == pytest.approx(expected.T, abs=1e-12)
+
+
+def test_what_turns_without_end_in_the_model_steps_the_short_way(tmp_path):
+    import gristmill
+    from gristmill.testing import make_episode
+
+    urdf = planar_urdf(0.5, 0.3).replace('name="q2" type="revolute"', 'name="q2" type="continuous"')
+    (tmp_path / "planar.urdf").write_text(urdf)
+    (tmp_path / "card.toml").write_text(CARD.replace("models/", ""))
+    card = load_card(tmp_path / "card.toml")
+    card = replace(card, control_mode="joint_position")
+    forward = forward_of(card)
+    assert forward["arm"].continuous == (False, True)
+    state, action = np.array([[170.0, 3.1]]), np.array([[-170.0, -3.1]])
+    episode = make_episode(state=state, action=action, names=["shoulder", "q2"], embodiment=card)
+    made = gristmill.harmonize(episode, actions="base", kinematics=forward)
+    assert made.action["arm.joints"].values[0] == pytest.approx([np.radians(-340), 6.2 - 2 * np.pi])
+    assert made.restore()["action"] == pytest.approx(action)
 
 
 def test_position_and_quaternion():

@@ -38,9 +38,12 @@ class Harmonized:
         action: the same blocks; targets when `actions` is "absolute", else steps from the state.
         actions: "absolute", "base" or "end_effector": what the action's numbers are, and the frame of its steps.
         residuals: label of a recorded dimension -> largest difference, in its own unit, between what was recorded and
-            what `restore` gives. Only dimensions that do not come back within 1e-6 (of their largest value) are here.
+            what `restore` gives; infinite where a recorded number does not come back at all. Only dimensions that do
+            not come back within 1e-6 (of their largest value) are here.
         lossy: the same labels -> why.
         unconverted: label -> why its numbers are not in the canonical space.
+        holes: channel with a clock of its own -> spans, in seconds, in which it has no sample that is near enough to
+            be held: the newest is more than one and a half of its periods old. Its numbers are NaN there.
     """
 
     times_s: TimesS
@@ -50,6 +53,7 @@ class Harmonized:
     residuals: Mapping[str, float] = field(default_factory=dict)
     lossy: Mapping[str, str] = field(default_factory=dict)
     unconverted: Mapping[str, str] = field(default_factory=dict)
+    holes: Mapping[str, tuple[tuple[float, float], ...]] = field(default_factory=dict)
     # The way back; None when samples were left out, which nothing brings back.
     back: Callable[[Blocks, Blocks], dict[str, FloatArray]] | None = field(default=None, repr=False)
 

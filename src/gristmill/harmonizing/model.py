@@ -24,6 +24,8 @@ class Model:
     frames: int
     joints: dict[str, FloatArray] = field(default_factory=dict)  # joint -> (t,) rad or m
     poses: dict[str, Pose] = field(default_factory=dict)  # arm -> pose of its end effector
+    # Arm -> (t, k) steps of the numbers of its rotation, which are no rotation by themselves; only of recorded steps.
+    differences: dict[str, FloatArray] = field(default_factory=dict)
     openings: dict[str, FloatArray] = field(default_factory=dict)  # gripper's joint -> (t,) in [0, 1]
     others: dict[str, FloatArray] = field(default_factory=dict)  # base velocity in m/s and rad/s; passed through
 

@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gristmill import rotations
-from gristmill.embodiment import Arm, Embodiment
+from gristmill.embodiment import Arm, Embodiment, RotationForm
 from gristmill.harmonizing import poses, scalars
 from gristmill.harmonizing.model import Model, parts_of
 from gristmill.harmonizing.places import Place, Places
 from gristmill.harmonizing.poses import Pose
 from gristmill.types import FloatArray
-
-METRES = {"m": 1.0, "mm": 1e-3}
 
 
 @dataclass(eq=False)
@@ -44,15 +42,16 @@ class Native:
         """The model of these columns; joints and poses only when they are places or steps (`movable`)."""
         model = Model(self.frames)
         parts = parts_of(self.card)
-        others = {*self.card.base_velocity, *self.card.pass_through}
         opens = {*parts.grippers, *(a.gripper for a in self.card.arms if a.gripper)}
         for label in self.places.strange:
             self.why[label] = "the card names no such joint"
         for name, labels in self.places.twice.items():
             self.why |= dict.fromkeys(labels, f"two dimensions answer to the card's joint {name!r}")
         for name, place in self.places.of.items():
-            if name in others:
-                model.others[name] = self._other(place)
+            if name in self.card.base_velocity:
+                self._read_speed(place, model)
+            elif name in self.card.pass_through:
+                model.others[name] = self._column(place)
             elif name in opens:
                 self._read_gripper(place, model)
             elif name in parts.nowhere:
@@ -61,10 +60,21 @@ class Native:
                 self._read_joint(place, model, movable)
         for arm in self.card.arms:
             self._read_pose(arm, model, movable)
+        read = {p.label for arm in self.card.arms for p in (*self._position(arm), *(self._rotation(arm)[0]))}
+        for name in parts.poses & set(self.places.of):
+            if self.places.of[name].label not in read:
+                self.why[self.places.of[name].label] = (
+                    f"the {self.role} lacks other numbers of this position or rotation"
+                )
         return model
 
-    def write(self, model: Model, signs: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """Recorded columns of a model: the inverse of `read`. `signs` are those of each arm's quaternions."""
+    def write(self, model: Model, near: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Recorded columns of a model: the inverse of `read`.
+
+        Args:
+            model: what to write.
+            near: arm -> (t, k) numbers of rotations; of all that mean one rotation, the nearest to them is written.
+        """
         made = {key: np.full((model.frames, v.shape[1]), np.nan) for key, v in self.values.items()}
 
         def put(place: Place, values: FloatArray) -> None:
@@ -73,7 +83,8 @@ class Native:
         for name, values in model.others.items():
             if name in self.places.of:
                 place = self.places.of[name]
-                put(place, values / (self._speed(place) or 1.0))
+                speed = name in self.card.base_velocity
+                put(place, scalars.joint_from_model(values, place.joint) if speed else values)
         for name, values in model.openings.items():
             if name in self.places.of:
                 put(self.places.of[name], scalars.from_opening(values, self.places.of[name], self.card))
@@ -82,26 +93,21 @@ class Native:
                 place = self.places.of[name]
                 put(place, scalars.joint_from_model(values, place.joint, step=self.steps))
         for arm in self.card.arms:
-            pose = model.poses.get(arm.name, Pose(None, None))
-            for place, values in self._written(arm, pose, signs.get(arm.name)):
+            for place, values in self._written(arm, model, near.get(arm.name)):
                 put(place, values)
         return made
 
-    def signs(self) -> dict[str, FloatArray]:
-        """Arm -> (t,) sign of each recorded quaternion against the one that `write` would choose; a choice of form."""
-        found = {}
-        for arm in self.card.arms:
-            places, form = self._rotation(arm)
-            if places and form == "quaternion" and self.card.quaternion_order != "unknown":
-                given = rotations.xyzw(self._columns(places), self.card.quaternion_order)
-                own = rotations.quaternion_of_matrix(rotations.matrix_of_quaternion(given))
-                found[arm.name] = np.where(np.sum(given * own, axis=1) < 0, -1.0, 1.0)
-        return found
+    def rotations(self) -> dict[str, FloatArray]:
+        """Arm -> `numbers` of its rotation, of those that have any."""
+        found = {arm.name: self.numbers(arm) for arm in self.card.arms}
+        return {name: given[0] for name, given in found.items() if given is not None}
 
-    def numbers(self, arm: Arm) -> tuple[FloatArray, str] | None:
-        """(t, k) recorded numbers of an arm's rotation, angles in rad, and their form; None where there are none."""
+    def numbers(self, arm: Arm) -> tuple[FloatArray, RotationForm] | None:
+        """(t, k) numbers of an arm's rotation and their form, angles in rad; None where they mean none."""
         places, form = self._rotation(arm)
-        return (poses.numbers(self._columns(places), places, form), form) if places else None
+        if not places or poses.rotation_why_not(places, form, self.card.quaternion_order):
+            return None
+        return poses.numbers(self._columns(places), places, form, step=self.steps), form
 
     # -- details ----------------------------------------------------------------------------------
 
@@ -121,55 +127,62 @@ class Native:
         else:
             model.openings[place.joint.name] = scalars.opening(self._column(place), place, self.card)
 
+    def _read_speed(self, place: Place, model: Model) -> None:
+        reason = scalars.speed_why_not(place.joint, turning=place.joint.name == self.card.base_velocity[2])
+        if reason:
+            self.why[place.label] = reason
+        else:
+            model.others[place.joint.name] = scalars.joint_to_model(self._column(place), place.joint)
+
     def _read_pose(self, arm: Arm, model: Model, movable: bool) -> None:
-        position = self.places.all(arm.position)
+        position = self._position(arm)
         places, form = self._rotation(arm)
         reason = "" if movable else _immovable(self.card)
         if reason:
-            self.why |= {p.label: reason for p in (*(position or ()), *(places or ()))}
+            self.why |= {p.label: reason for p in (*position, *places)}
             return
         place_m = turn = None
         if position:
-            if all(p.joint.unit in METRES for p in position):
-                place_m = self._columns(position) * [METRES[p.joint.unit] for p in position]
-            else:
-                self.why |= {p.label: "the card does not give its unit as m or mm" for p in position}
+            reason = poses.position_why_not(position)
+            self.why |= {p.label: reason for p in position if reason}
+            if not reason:
+                place_m = poses.metres(self._columns(position), position, step=self.steps)
         if places:
             reason = poses.rotation_why_not(places, form, self.card.quaternion_order)
-            if reason:
-                self.why |= {p.label: reason for p in places}
-            else:
-                given = poses.numbers(self._columns(places), places, form)
-                turn = rotations.to_matrix(given, form, self.card.quaternion_order)
+            self.why |= {p.label: reason for p in places if reason}
+            given = self.numbers(arm)
+            if given is not None and self.steps and self.card.rotation_delta != "compose":
+                model.differences[arm.name] = given[0]
+            elif given is not None:
+                turn = poses.matrices(*given, self.card.quaternion_order)
         model.poses[arm.name] = Pose(place_m, turn)
 
-    def _written(self, arm: Arm, pose: Pose, signs: FloatArray | None):
+    def _written(self, arm: Arm, model: Model, near: FloatArray | None):
         """Pairs of place and (t,) values."""
-        position = self.places.all(arm.position)
-        if position and pose.position_m is not None and all(p.joint.unit in METRES for p in position):
-            for column, place in enumerate(position):
-                yield place, pose.position_m[:, column] / METRES[place.joint.unit]
+        pose = model.poses.get(arm.name, Pose(None, None))
+        position = self._position(arm)
+        if position and pose.position_m is not None and not poses.position_why_not(position):
+            values = poses.recorded_position(pose.position_m, position, step=self.steps)
+            yield from zip(position, values.T, strict=True)
         places, form = self._rotation(arm)
-        if places and pose.rotation is not None:
-            if poses.rotation_why_not(places, form, self.card.quaternion_order):
-                return
-            values = rotations.from_matrix(pose.rotation, form, self.card.quaternion_order)
-            if signs is not None and len(signs) == len(values):
-                values = values * signs[:, None]
-            values = poses.recorded(values, places, form)
-            for column, place in enumerate(places):
-                yield place, values[:, column]
+        if not places or poses.rotation_why_not(places, form, self.card.quaternion_order):
+            return
+        values = model.differences.get(arm.name)
+        if values is None and pose.rotation is not None:
+            order = self.card.quaternion_order
+            if near is not None and near.shape[:-1] == pose.rotation.shape[:-2]:
+                values = rotations.nearest_form(pose.rotation, form, np.nan_to_num(near), order)
+            else:
+                values = rotations.from_matrix(pose.rotation, form, order)
+        if values is not None:
+            yield from zip(places, poses.recorded(values, places, form, step=self.steps).T, strict=True)
 
-    def _rotation(self, arm: Arm):
+    def _position(self, arm: Arm) -> list[Place]:
+        return self.places.all(arm.position) or []
+
+    def _rotation(self, arm: Arm) -> tuple[list[Place], RotationForm]:
         names, form = arm.rotation_of(self.role)
-        return self.places.all(names), form
-
-    def _other(self, place: Place) -> FloatArray:
-        return self._column(place) * (self._speed(place) or 1.0)
-
-    def _speed(self, place: Place) -> float | None:
-        """Factor of the base's velocity; what passes through keeps its numbers."""
-        return place.joint.scale if place.joint.name in self.card.base_velocity else None
+        return self.places.all(names) or [], form
 
     def _column(self, place: Place) -> FloatArray:
         return self.values[place.channel][:, place.column]

@@ -19,6 +19,16 @@ def why_not(joint: Joint) -> str:
     return "the card gives no zero_tick" if joint.zero is None else ""
 
 
+def speed_why_not(joint: Joint, *, turning: bool) -> str:
+    """Why a base's velocity has no meaning in m/s, or of turning in rad/s; "" when it has."""
+    reason = why_not(joint)
+    if not reason and turning == (joint.unit in ("m", "mm")):
+        return f"the card gives its unit as {joint.unit}, which is no {'angle' if turning else 'length'} a second"
+    if not reason and not turning and joint.unit not in ("m", "mm"):
+        return f"the card gives its unit as {joint.unit}, which is no length a second"
+    return reason
+
+
 def joint_to_model(values: FloatArray, joint: Joint, *, step: bool = False) -> FloatArray:
     """Recorded numbers (t,) in the model's rad or m; of steps, which have no zero, when `step`."""
     assert joint.scale is not None and joint.zero is not None

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gristmill import rotations
-from gristmill.embodiment import Embodiment
+from gristmill.embodiment import Embodiment, RotationForm
 from gristmill.harmonizing.model import Model
 from gristmill.harmonizing.native import Native
-from gristmill.harmonizing.poses import Pose, integrate
+from gristmill.harmonizing.poses import Pose, integrate, matrices, shifted, turned
 from gristmill.types import FloatArray
+
+_SAME = 1e-9  # by which two matrices of one rotation may differ
+_NOTHING = Pose(None, None)
 
 
 def trouble(card: Embodiment) -> str:
@@ -30,25 +33,41 @@ class Steps:
     Attributes:
         card: says what steps are added to, and in which frame they are.
         state: the episode's states in the model.
-        numbers: arm -> recorded numbers of the state's rotation (t, k), for steps that are differences of them.
+        numbers: arm -> numbers of the state's rotation (t, k), for steps that are differences of them.
         forms: arm -> the form of these numbers.
     """
 
     card: Embodiment
     state: Model
     numbers: dict[str, FloatArray]
-    forms: dict[str, str]
+    forms: dict[str, RotationForm]
 
     @classmethod
     def of(cls, card: Embodiment, state: Model, native: Native, action: Native) -> Steps:
         """From the states of an episode, for its actions."""
         numbers: dict[str, FloatArray] = {}
-        forms: dict[str, str] = {}
-        for arm in card.arms:
+        forms: dict[str, RotationForm] = {}
+        for arm in card.arms if card.rotation_delta == "difference" else ():
             given, steps = native.numbers(arm), action.numbers(arm)
             if given is not None and steps is not None and given[1] == steps[1]:
                 numbers[arm.name], forms[arm.name] = given
         return cls(card, state, numbers, forms)
+
+    def since(self, state: Model) -> Steps:
+        """The same steps from other states, whose rotations are written as near to the recorded numbers as can be."""
+        numbers: dict[str, FloatArray] = {}
+        for arm, own in self.numbers.items():
+            turn, before = state.poses.get(arm, _NOTHING).rotation, self.state.poses[arm].rotation
+            if turn is None:
+                continue
+            form, order = self.forms[arm], self.card.quaternion_order
+            if before is None or turn.shape != before.shape:
+                numbers[arm] = rotations.from_matrix(turn, form, order)
+                continue
+            same = np.abs(turn - before).max(axis=(1, 2), initial=0.0) <= _SAME
+            near = rotations.nearest_form(turn, form, np.nan_to_num(own), order)
+            numbers[arm] = np.where(same[:, None], own, near)
+        return replace(self, state=state, numbers=numbers)
 
     def targets(self, steps: Model) -> Model:
         """Where steps lead; what has no state to start from is left out."""
@@ -56,11 +75,15 @@ class Steps:
         for name, step in steps.joints.items():
             if name in self.state.joints:
                 start = self.state.joints[name]
-                summed = self.card.delta_from == "command"
-                made.joints[name] = start[:1] + np.cumsum(step) if summed else start + step
+                made.joints[name] = start[:1] + np.cumsum(step) if self._summed else start + step
         for name, step in steps.poses.items():
-            start = self.state.poses.get(name, Pose(None, None))
-            made.poses[name] = self._reached(name, start, step)
+            start = self.state.poses.get(name, _NOTHING)
+            if name in steps.differences:
+                made.poses[name] = self._reached(name, start, step.position_m, steps.differences[name])
+            elif self._summed and (step.position_m is not None or step.rotation is not None):
+                made.poses[name] = integrate(start, step, self._frame)
+            else:
+                made.poses[name] = start.after(step, self._frame)
         return made
 
     def steps(self, targets: Model) -> Model:
@@ -69,56 +92,56 @@ class Steps:
         for name, target in targets.joints.items():
             if name in self.state.joints:
                 start = self.state.joints[name]
-                if self.card.delta_from == "command":
+                if self._summed:
                     start = np.concatenate([start[:1], target[:-1]])
                 made.joints[name] = target - start
         for name, target in targets.poses.items():
-            start = self.state.poses.get(name, Pose(None, None))
-            if self.card.delta_from == "command":
-                start = target.shifted(start)
-            step = target.step_from(start, self._frame)
-            made.poses[name] = Pose(step.position_m, self._difference(name, target, step))
+            start = self.state.poses.get(name, _NOTHING)
+            step = target.step_from(target.shifted(start) if self._summed else start, self._frame)
+            made.poses[name] = step if self.card.rotation_delta == "compose" else Pose(step.position_m, None)
+            if name in self.numbers and target.rotation is not None:
+                made.differences[name] = self._differences(name, target.rotation)
         return made
 
     @property
     def _frame(self) -> str:
         return "end_effector" if self.card.action_frame == "end_effector" else "base"
 
-    def _reached(self, arm: str, start: Pose, step: Pose) -> Pose:
-        if self.card.rotation_delta != "compose":
-            turn = self._added(arm, step)
-            moved = Pose(step.position_m, None)
-            place = integrate(start, moved, self._frame) if self._summed(step) else start.after(moved, self._frame)
-            return Pose(place.position_m, turn)
-        if self.card.delta_from == "command" and (step.position_m is not None or step.rotation is not None):
-            return integrate(start, step, self._frame)
-        return start.after(step, self._frame)
+    @property
+    def _summed(self) -> bool:
+        return self.card.delta_from == "command"
 
-    def _summed(self, step: Pose) -> bool:
-        return self.card.delta_from == "command" and step.position_m is not None
+    def _reached(self, arm: str, start: Pose, moved_m: FloatArray | None, difference: FloatArray) -> Pose:
+        """Where steps lead whose rotations are differences of numbers."""
+        turn = self._added(arm, difference)
+        begin = shifted(turn, start.rotation) if self._summed else start.rotation
+        if moved_m is not None and self._frame == "end_effector":
+            moved_m = None if begin is None else turned(begin, moved_m)
+        if moved_m is None or start.position_m is None:
+            return Pose(None, turn)
+        if self._summed:
+            return Pose(start.position_m[:1] + np.cumsum(moved_m, axis=0), turn)
+        return Pose(start.position_m + moved_m, turn)
 
-    def _added(self, arm: str, step: Pose) -> FloatArray | None:
+    def _added(self, arm: str, difference: FloatArray) -> FloatArray | None:
         """Rotations of the state's numbers plus the step's, where the card says that steps are differences."""
-        if self.card.rotation_delta != "difference" or step.rotation is None or arm not in self.numbers:
+        if arm not in self.numbers:
             return None
-        form = self.forms[arm]
-        difference = rotations.from_matrix(step.rotation, form)  # type: ignore[arg-type]
-        if self.card.delta_from == "command":
-            total = self.numbers[arm][:1] + np.cumsum(difference, axis=0)
-        else:
-            total = self.numbers[arm] + difference
-        return rotations.to_matrix(total, form)  # type: ignore[arg-type]
-
-    def _difference(self, arm: str, target: Pose, step: Pose) -> FloatArray | None:
-        """The rotation whose numbers are the difference of the target's and the state's; undoes `_added`."""
-        if self.card.rotation_delta == "compose":
-            return step.rotation
-        if self.card.rotation_delta != "difference" or target.rotation is None or arm not in self.numbers:
-            return None
-        form = self.forms[arm]
-        numbers = rotations.from_matrix(target.rotation, form)  # type: ignore[arg-type]
         start = self.numbers[arm]
-        if self.card.delta_from == "command":
-            start = np.concatenate([start[:1], numbers[:-1]])
-        turn = (numbers - start + np.pi) % (2 * np.pi) - np.pi  # the numbers are angles
-        return rotations.to_matrix(turn, form)  # type: ignore[arg-type]
+        total = start[:1] + np.cumsum(difference, axis=0) if self._summed else start + difference
+        return matrices(total, self.forms[arm], self.card.quaternion_order)
+
+    def _differences(self, arm: str, target: FloatArray) -> FloatArray:
+        """(t, k) what leads from the numbers before to those of the targets (t, 3, 3); undoes `_added`.
+
+        Many numbers mean one rotation: those nearest to where the step starts count.
+        """
+        form, order, start = self.forms[arm], self.card.quaternion_order, self.numbers[arm]
+        if not self._summed:
+            return rotations.nearest_form(target, form, start, order) - start
+        reached, last = np.empty_like(start), start[:1]
+        for sample in range(len(start)):
+            reached[sample] = rotations.nearest_form(target[sample : sample + 1], form, last, order)[0]
+            if np.isfinite(reached[sample]).all():
+                last = reached[sample : sample + 1]
+        return reached - np.concatenate([start[:1], reached[:-1]])

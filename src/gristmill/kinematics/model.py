@@ -15,7 +15,7 @@ import numpy as np
 from gristmill.embodiment import plain_name
 from gristmill.errors import UsageError
 from gristmill.model_files import ModelFiles
-from gristmill.types import FloatArray, IntArray
+from gristmill.types import FloatArray, IntArray, Mask
 
 _HALF_TURN = np.pi  # stands for the limits of a joint that turns without end
 
@@ -69,6 +69,11 @@ class RobotModel:
         limited = self.compiled.jnt_limited[self._ids].astype(bool)
         bounds = np.where(limited, self.compiled.jnt_range[self._ids].T, [[-_HALF_TURN], [_HALF_TURN]])
         return np.asarray(bounds, np.float64)
+
+    @cached_property
+    def continuous(self) -> Mask:
+        """(n,) joints that turn without end."""
+        return ~self.compiled.jnt_limited[self._ids].astype(bool) & ~self.slides.astype(bool)
 
     @cached_property
     def neutral(self) -> FloatArray:

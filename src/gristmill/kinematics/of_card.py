@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,29 @@ from gristmill.kinematics.model import RobotModel
 from gristmill.model_files import read_model
 from gristmill.types import FloatArray
 
-Forward = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+
+@dataclass(frozen=True, eq=False)
+class Forward:
+    """Forward kinematics of one arm: (t, j) positions of its joints -> its tip's positions and rotations.
+
+    Attributes:
+        robot: the model.
+        chain: the arm in it.
+    """
+
+    robot: RobotModel
+    chain: Chain
+
+    def __call__(self, positions: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Positions (t, 3) in metres and rotations (t, 3, 3) of the tip in the arm's base frame."""
+        whole = self.robot.configurations(positions, self.chain.joints)
+        poses = self.robot.poses(whole, self.chain.tip, self.chain.base)
+        return poses[:, :3, 3], poses[:, :3, :3]
+
+    @cached_property
+    def continuous(self) -> tuple[bool, ...]:
+        """Which of the arm's joints turn without end in the model."""
+        return tuple(bool(endless) for endless in self.robot.continuous[self.chain.joints])
 
 
 def model_of(card: Embodiment) -> RobotModel | None:
@@ -65,15 +88,7 @@ def forward_of(card: Embodiment) -> dict[str, Forward]:
     model = model_of(card)
     if model is None:
         return {}
-    return {arm.name: _forward(model, chain_of_arm(model, card, arm)) for arm in card.arms if arm.joints}
-
-
-def _forward(model: RobotModel, chain: Chain) -> Forward:
-    def tip(positions: FloatArray) -> tuple[FloatArray, FloatArray]:
-        poses = model.poses(model.configurations(positions, chain.joints), chain.tip, chain.base)
-        return poses[:, :3, 3], poses[:, :3, :3]
-
-    return tip
+    return {arm.name: Forward(model, chain_of_arm(model, card, arm)) for arm in card.arms if arm.joints}
 
 
 def position_and_quaternion(poses: FloatArray) -> FloatArray:
