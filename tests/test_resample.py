@@ -376,3 +376,56 @@ def test_resampling_again_founds_nothing_better() -> None:
     assert (twice.channels[key].values[::2] <= once.channels[key].values).all()
     # On its own timeline, nothing changes.
     assert episode_digest(resample(once, Resample(rate_hz=30))) == episode_digest(once)
+
+
+# -- samples that are no numbers -------------------------------------------------------------------
+
+
+def test_a_recorded_nan_is_no_sample() -> None:
+    """0.4 s of NaN at 100 Hz are a hole: filled up to its middle with max_gap_s = 0.1, and missing there."""
+    times = np.arange(201) / 100
+    values = times.copy()
+    values[80:120] = np.nan  # samples at 0.79 s and 1.20 s stay
+    episode = resample(streams({"state": ("state", times, values)}), Resample(rate_hz=20, max_gap_s=0.1))
+    expected = np.full(41, OBSERVED)
+    expected[16:24] = INTERPOLATED  # 0.80 s to 1.15 s; 0.80 lies 10 ms behind a sample, above half of its period
+    expected[18:22] = MISSING  # 0.90 s: 110 ms behind the last sample; 1.05 s: 150 ms before the next
+    np.testing.assert_array_equal(codes(episode, "state"), expected)
+    found = episode.channels["state"].values[:, 0]
+    np.testing.assert_allclose(found[expected != MISSING], episode.times_s[expected != MISSING], atol=1e-12)
+    assert np.isnan(found[expected == MISSING]).all()
+
+
+def test_a_quaternion_that_lacks_a_component_is_no_sample() -> None:
+    angle = np.arange(5) * 0.2
+    table = np.stack([np.zeros(5), np.zeros(5), np.sin(angle / 2), np.cos(angle / 2)], axis=1)
+    table[2, 3] = np.nan
+    raw = streams({"rotation": ("other", np.arange(5) / 10, table)})
+    episode = resample(raw, Resample(rate_hz=10, methods={"rotation": "slerp"}))
+    whole = np.stack([np.zeros(5), np.zeros(5), np.sin(angle / 2), np.cos(angle / 2)], axis=1)
+    np.testing.assert_allclose(episode.channels["rotation"].values, whole, atol=1e-12)
+    assert codes(episode, "rotation").tolist() == [OBSERVED, OBSERVED, INTERPOLATED, OBSERVED, OBSERVED]
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(["linear", "nearest", "hold", "slerp"]),
+    st.sampled_from([np.nan, np.inf]),
+    st.booleans(),
+)
+def test_nan_and_missing_are_the_same(seed: int, method: str, odd: float, wraps: bool) -> None:
+    rng = np.random.default_rng(seed)
+    times = np.sort(rng.uniform(0, 3, 40))
+    values = rng.normal(size=(40, 4))
+    values[rng.random((40, 4)) < rng.uniform(0, 0.9)] = odd
+    values[rng.random((40, 4)) < 0.1] *= -1
+    rule = Resample(
+        rate_hz=20,
+        max_gap_s=0.1,
+        methods={"x": method},  # type: ignore[arg-type]
+        wrapping=("x",) if wraps else (),
+    )
+    raw = streams({"x": ("other", times, values), "state": ("state", times, np.zeros(40))})
+    episode = resample(raw, rule)
+    np.testing.assert_array_equal(np.isnan(episode.channels["x"].values).any(axis=1), codes(episode, "x") == MISSING)

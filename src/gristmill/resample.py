@@ -6,7 +6,7 @@ Only when a recipe asks for it (`[resample]`). Each channel gets a companion `KE
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -87,7 +87,7 @@ def featurize(episode: Episode, rule: Resample) -> Featurized:
         where = lying.get(id(channel.times_s))
         if where is None:
             where = lying[id(channel.times_s)] = around(channel.times_s, timeline, rule)
-        values, codes = _resampled(channel, where, rule, episode.embodiment)
+        values, codes = _resampled(channel, where, timeline, rule, episode.embodiment)
         channels[key] = Channel(key, channel.role, values, times_s, channel.names)
         name = provenance_key(key)
         companions[name] = Channel(name, "other", _least(codes, earlier.get(name), timeline, rule), times_s, (key,))
@@ -152,19 +152,48 @@ class _Once:
         return self._made
 
 
-def _resampled(channel: Channel, where: Around, rule: Resample, card: Embodiment) -> tuple[Table, IntArray]:
-    """(t, d) values of the channel's own type, and (t,) uint8 provenance: of several dimensions, the least."""
+def _resampled(
+    channel: Channel, where: Around, timeline: Timeline, rule: Resample, card: Embodiment
+) -> tuple[Table, IntArray]:
+    """(t, d) values of the channel's own type, and (t,) uint8 provenance: of several dimensions, the least.
+
+    A frame with a NaN in it is MISSING, and none else.
+    """
     values = channel.values
     out = np.zeros((len(where.tolerance_s), values.shape[1]), values.dtype)
     codes = np.full(len(out), np.uint8(Provenance.OBSERVED))
     for group in groups_of(channel, rule, card):
-        dims = list(group.dims)
-        found, of_group = _of_group(values[:, dims], where, group)
-        if values.dtype.kind == "f":
-            found[of_group == Provenance.MISSING] = np.nan
-        out[:, dims] = found
-        codes = np.minimum(codes, of_group)
+        for dims, lying in _sampled(channel, group, where, timeline, rule):
+            found, of_group = _of_group(values[:, dims], lying, group)
+            if values.dtype.kind == "f":
+                found[of_group == Provenance.MISSING] = np.nan
+                # Between opposite infinities, and of a rotation that is none, there is no value either.
+                of_group[np.isnan(found).any(axis=1)] = Provenance.MISSING
+            out[:, dims] = found
+            codes = np.minimum(codes, of_group)
     return out, codes
+
+
+def _sampled(
+    channel: Channel, group: DimGroup, where: Around, timeline: Timeline, rule: Resample
+) -> Iterator[tuple[list[int], Around]]:
+    """The group's dimensions, those that share their samples together, and where the instants lie among these.
+
+    A NaN is no sample: publishers of one topic take turns, and each knows of its own joints only.
+    """
+    dims = list(group.dims)
+    if channel.values.dtype.kind != "f" or not (lacking := np.isnan(channel.values[:, dims])).any():
+        yield dims, where
+        return
+    if group.method == "slerp":  # of a rotation, all or nothing
+        lacking = np.repeat(lacking.any(axis=1, keepdims=True), len(dims), axis=1)
+    alike: dict[bytes, list[int]] = {}
+    for at in range(len(dims)):
+        alike.setdefault(lacking[:, at].tobytes(), []).append(at)
+    for members in alike.values():
+        mask = lacking[:, members[0]]
+        own = around(np.where(mask, np.nan, channel.times_s), timeline, rule) if mask.any() else where
+        yield [dims[at] for at in members], own
 
 
 def _of_group(values: Table, where: Around, group: DimGroup) -> tuple[Table, IntArray]:

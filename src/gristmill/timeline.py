@@ -21,7 +21,7 @@ from gristmill.types import FloatArray, IntArray, TimesS
 if TYPE_CHECKING:
     from gristmill.episode import Camera, CameraInfo, Channel, Episode
 
-VERSION = 1  # raise it when resampled values change
+VERSION = 2  # raise it when resampled values change
 
 Method = Literal["hold", "linear", "slerp", "nearest"]
 
@@ -44,6 +44,8 @@ class Provenance(IntEnum):
     - INTERPOLATED: between two samples, the nearer one further away than that, but within `max_gap_s`.
     - HELD: a copy of one sample that is further away than that, but within `max_gap_s`.
     - MISSING: no sample within `max_gap_s`. The value is NaN; where the type has no NaN, the nearest sample's.
+
+    A recorded NaN is no sample. Of a channel with several dimensions, the least code counts.
     """
 
     MISSING = 0

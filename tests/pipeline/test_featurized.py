@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import pickle
 import subprocess
 import sys
@@ -477,3 +478,23 @@ def test_the_recipe_knows_resample_and_refuses_typos(tmp_path: Path) -> None:
     ):
         with pytest.raises(RecipeError, match=message):
             recipe.parse({"resample": table}, base=tmp_path)
+
+
+def test_corpora_opened_otherwise_do_not_take_each_others_place(tmp_path: Path) -> None:
+    def stated(options: object, rule: Resample = RULE) -> Resampled:
+        corpus = logs(tmp_path / "logs")
+        corpus.locator = sources.Locator(source="logs", path=str(tmp_path / "logs"), key="logs", options=options)
+        return Resampled.within(tmp_path / "store", corpus, rule, writable=True)
+
+    log, header = stated({"clock": "log"}), stated({"clock": "header"})
+    shorter = stated({"clock": "log"}, replace(RULE, chunk_frames=16))
+    assert len({log.name, header.name, shorter.name}) == 3
+    for corpus in (log, header, shorter):
+        for row, source in enumerate(corpus.recordings(range(2))):
+            assert corpus.head_of(row, source) is not None
+    again = stated({"clock": "log"})
+    assert [again._head(row) is not None for row in range(3)] == [True, True, False]
+    # The chunks are as long as the rule says.
+    place = next((tmp_path / "store" / "featurized" / shorter.name).rglob("channel_0/zarr.json"))
+    (sharding,) = json.loads(place.read_text())["codecs"]
+    assert sharding["configuration"]["chunk_shape"] == [16, 4]

@@ -116,3 +116,35 @@ def test_a_log_with_a_hole_comes_to_one_timeline(tmp_path: Path) -> None:
     np.testing.assert_allclose(episode.channels[ACTION].values[:, arm], expected[:, arm], atol=0.9**2 * 0.025**2 / 8)
     # The hole, from 1.60 to 2.00 s: the instants 1.62 to 1.98 s.
     np.testing.assert_array_equal(np.flatnonzero(~observed), np.arange(81, 100))
+
+
+def test_a_stamp_that_nobody_set_is_no_time(tmp_path: Path) -> None:
+    sent = []
+    for i in range(20):
+        at = START_NS + i * 40 * MS
+        sent.append(Sent("/joint_states", at, made.joints(0 if i == 0 else at - 5 * MS, "a", [i])))
+        sent.append(Sent("/cam/image_raw", at + 1000, made.image(0 if i == 3 else at - 5 * MS, made.picture(i))))
+    episode = only(opened(made.write_mcap(tmp_path / "log.mcap", sent), clock="header"))
+    # Log time stands in for it, as the origin too; all others are stamped 5 ms before they were recorded.
+    np.testing.assert_allclose(episode.times_s, [0, *(np.arange(1, 20) * 0.04 - 0.005)], atol=1e-9)
+    expected = np.arange(20) * 0.04 - 0.005
+    expected[3] = 0.120001
+    (camera,) = episode.cameras.values()
+    np.testing.assert_allclose(camera.times_s, expected, atol=1e-9)  # type: ignore[attr-defined]
+
+
+def test_two_publishers_of_one_topic_take_turns_on_the_timeline(tmp_path: Path) -> None:
+    """An arm and its gripper, 50 Hz each and 7 ms apart, on one topic: a row of the log knows of one of them."""
+    sent = []
+    for i in range(100):
+        at = START_NS + i * 20 * MS
+        sent.append(Sent("/joint_states", at, made.joints(at, ("a", "b"), [i, -i])))
+        sent.append(Sent("/joint_states", at + 7 * MS, made.joints(at, ("grip",), [i])))
+    raw = only(opened(made.write_mcap(tmp_path / "log.mcap", sent)))
+    assert raw.channels[STATE].names == ("a", "b", "grip")
+    for rate_hz in (50.0, 30.0):
+        episode = resample(raw, Resample(rate_hz=rate_hz))
+        step = episode.times_s / 0.02
+        expected = np.stack([np.minimum(step, 99), -np.minimum(step, 99), np.maximum(step - 0.35, 0)], axis=1)
+        np.testing.assert_allclose(episode.channels[STATE].values, expected, atol=1e-6)
+        assert set(episode.channels[f"{STATE}.provenance"].values[:, 0]) == {Provenance.OBSERVED}

@@ -341,7 +341,7 @@ def test_cut_at_a_service_call(tmp_path: Path) -> None:
 def test_each_part_has_its_own_instruction(tmp_path: Path) -> None:
     words = [(-1, "pick"), (49.5, "place"), (60, "place"), (70, "wait")]
     path = log(tmp_path, counting() + [mark("/task", s, made.text(w)) for s, w in words])
-    # Relative to the first joint state; what was said last still holds.
+    # Relative to the first message, the instruction 20 ms earlier; what was said last still holds.
     tasks = opened(path, cut={"times_s": [[0, 0.5], [0.6, 0.9], [0.95, 1.9], [1.9, 2.0]]}).table.tasks
     assert tasks == [("pick",), ("pick",), ("place", "wait"), ("wait",)]
 

@@ -12,14 +12,15 @@ from gristmill.check import Column, Measured, Reads
 from gristmill.clock import Clock
 from gristmill.episode import Channel, Episode
 from gristmill.finding import Event, Finding, Kind, Span
-from gristmill.grouping import strongest
 from gristmill.manifest import Manifest, finding
 from gristmill.runs import runs_of
-from gristmill.timeline import OF_CAMERAS, Provenance, is_companion
+from gristmill.timeline import OF_CAMERAS, SUFFIX, Provenance, is_companion
 from gristmill.types import FloatArray
 
 _LATE = 1.5  # usual distances between observed frames; a longer one is a hole in the stream
-_MOST = 24  # spans of one channel that are kept, longest first
+# Spans that are kept of an episode, longest first, their number shared out among its streams; and the fewest of one.
+_MOST, _FEWEST = 1024, 16
+_REST = ":rest"  # behind the detail of the event that stands for all further spans together
 _SHARES = (Provenance.INTERPOLATED, Provenance.HELD, Provenance.MISSING)
 
 
@@ -28,13 +29,14 @@ class Resampled:
     """How many values were not observed but interpolated, held or missing?
 
     Resampling streams with clocks of their own to one timeline marks every value: observed when a sample lies within
-    half a period, interpolated or held when the next one is further away, missing beyond `max_gap_s`. A slow stream
-    has regular values in between, which is a trait. A hole in a stream that was filled is a risk, because nobody saw
-    what happened there; its spans can be cut (`"resampled.filled_gap" = "trim"`) or masked by the channel
-    `KEY.provenance` in training. Missing values are defects of their channel, missing pictures of their camera.
+    half a period, interpolated or held when the next one is further away, missing beyond `max_gap_s`; a recorded NaN is
+    no sample. A slow stream has regular values in between, which is a trait. A hole in a stream that was filled is a
+    risk, because nobody saw what happened there, and so is what was filled before a stream began or after it ended; its
+    spans can be cut (`"resampled.filled_gap" = "trim"`) or masked by the channel `KEY.provenance` in training. Missing
+    values are defects of their channel, missing pictures of their camera.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[Reads] = Reads(channels=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("interpolated", per="dim", about="share of values between two samples", metric=True),
@@ -57,15 +59,21 @@ class Resampled:
 
     def measure(self, episode: Episode) -> Measured:
         """Shares of each dimension and camera; events are holes that were filled and stretches that are missing."""
+        for key in episode.channels:  # a plain loop: most episodes are as recorded
+            if key.endswith(SUFFIX):
+                break
+        else:
+            return Measured()  # nothing was filled in
         codes = _companions(episode, of_cameras=False)
         cameras = _companions(episode, of_cameras=True)
         if not codes:
-            return Measured()  # as it was recorded: nothing was filled in
+            return Measured()
+        most = max(_FEWEST, _MOST // (len(codes) + len(cameras)))
         events: list[Event] = []
         for key, companion in codes.items():
-            events += _events(Clock(companion.times_s, episode.rate_hz), companion.values[:, 0], key, None)
+            events += _events(Clock(companion.times_s, episode.rate_hz), companion.values[:, 0], key, None, most)
         for key, companion in cameras.items():
-            events += _events(Clock(companion.times_s, episode.rate_hz), companion.values[:, 0], None, key)
+            events += _events(Clock(companion.times_s, episode.rate_hz), companion.values[:, 0], None, key, most)
         shares = {key: _share(companion) for key, companion in codes.items()}
         dims = np.array([shares.get(d.channel, np.full(3, np.nan)) for d in episode.dims]).reshape(-1, 3)
         pictures = np.array([_share(companion) for companion in cameras.values()]).reshape(-1, 3)
@@ -80,7 +88,7 @@ class Resampled:
                 "unobserved": float(unobserved.mean()) if len(unobserved) else np.nan,
                 "others": float(max(others)) if others else np.nan,
             },
-            strongest(events),
+            events,
         )
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
@@ -88,12 +96,20 @@ class Resampled:
         yield from self._traits(manifest)
         events = manifest.events
         groups: dict[tuple[int, str, str | None, str | None], list[int]] = {}
+        rest: dict[tuple[int, str, str | None, str | None], float] = {}
         for i, detail in enumerate(events.detail):
-            if detail == "missing" or events.strength[i] >= self.min_gap_s:
-                key = (int(events.row[i]), detail, events.channel[i], events.camera[i])
+            key = (int(events.row[i]), detail.removesuffix(_REST), events.channel[i], events.camera[i])
+            if detail.endswith(_REST):
+                rest[key] = float(events.strength[i])
+            else:
                 groups.setdefault(key, []).append(i)
-        for (row, detail, channel, camera), members in groups.items():
-            total = float(events.strength[members].sum())
+        for (row, detail, channel, camera), every in groups.items():
+            members = [i for i in every if detail == "missing" or events.strength[i] >= self.min_gap_s]
+            if not members:
+                continue
+            # Where some of the longest are too short to be told, so is the rest.
+            short = rest.get((row, detail, channel, camera), 0.0) if len(members) == len(every) else 0.0
+            total = float(events.strength[members].sum()) + short
             spans = sorted(Span(float(events.start_s[i]), float(events.end_s[i])) for i in members)
             what = f"camera {camera}" if camera else str(channel)
             if detail == "missing":
@@ -106,6 +122,8 @@ class Resampled:
                     f"{total:.2f} s of {what} in {manifest.where(row)} were filled in, first at "
                     f"{spans[0].start_s:.2f} s (told from {self.min_gap_s:g} s on); nobody saw what happened there"
                 )
+            if short:
+                said += f"; {short:.2f} s of it in stretches that are not among the spans, which are the longest"
             yield finding(
                 self,
                 Kind.DEFECT if detail == "missing" else Kind.RISK,
@@ -172,22 +190,34 @@ def _share(companion: Channel) -> FloatArray:
     return np.array([np.count_nonzero(codes == code) / max(len(codes), 1) for code in _SHARES])
 
 
-def _events(clock: Clock, codes: np.ndarray, channel: str | None, camera: str | None) -> Sequence[Event]:
-    """Stretches that are missing, and holes that were filled; strength is their length in s."""
-    found = [("missing", run) for run in runs_of(codes == Provenance.MISSING)]
+def _events(clock: Clock, codes: np.ndarray, channel: str | None, camera: str | None, most: int) -> Iterator[Event]:
+    """Stretches that are missing, and holes that were filled; strength is their length in s.
+
+    Of more than `most` stretches of a sort, the shortest are one event together, whose span reaches from the first
+    of them to the last.
+    """
+    missing = codes == Provenance.MISSING
+    yield from _told(clock, "missing", runs_of(missing), channel, camera, most)
     observed = np.flatnonzero(codes == Provenance.OBSERVED)
-    if len(observed) > 1:
-        apart = np.diff(observed)
-        usual = float(np.median(apart))
-        for at in np.flatnonzero(apart > _LATE * usual).tolist():
-            first, stop = int(observed[at]) + 1, int(observed[at + 1])
-            filled = codes[first:stop] != Provenance.MISSING
-            found += [("filled", (first + a, first + b)) for a, b in runs_of(filled)]
-    events = []
-    for detail, (start, stop) in found:
-        begin, end = clock.span_s(start, stop)
-        events.append(Event(begin, end, end - begin, channel, camera, detail))
-    return sorted(events, key=lambda e: -e.strength)[:_MOST]
+    usual = float(np.median(np.diff(observed))) if len(observed) > 1 else 1.0
+    filled: list[tuple[int, int]] = []
+    # Before the first observed frame and after the last one, nobody saw what happened either.
+    edges = np.concatenate([[-1], observed, [len(codes)]])
+    for at in np.flatnonzero(np.diff(edges) > _LATE * usual).tolist():
+        first, stop = int(edges[at]) + 1, int(edges[at + 1])
+        filled += [(first + a, first + b) for a, b in runs_of(~missing[first:stop])]
+    yield from _told(clock, "filled", filled, channel, camera, most)
+
+
+def _told(
+    clock: Clock, detail: str, runs: Sequence[tuple[int, int]], channel: str | None, camera: str | None, most: int
+) -> Iterator[Event]:
+    spans = sorted((clock.span_s(start, stop) for start, stop in runs), key=lambda span: span[0] - span[1])
+    for begin, end in spans[:most]:
+        yield Event(begin, end, end - begin, channel, camera, detail)
+    if rest := spans[most:]:
+        begin, end = min(a for a, _ in rest), max(b for _, b in rest)
+        yield Event(begin, end, sum(b - a for a, b in rest), channel, camera, detail + _REST)
 
 
 def _pooled(cells: FloatArray, at: int, weight: FloatArray) -> float:

@@ -30,8 +30,14 @@ _PIECES_A_JOB = 8
 
 
 def set_name(corpus: Corpus, rule: Resample) -> str:
-    """The folder of a corpus's resampled episodes within the store: what rule, card and corpus have in common."""
-    return text_digest([corpus.facts.key, corpus.facts.root, repr(rule.canonical()), card_digest(corpus.embodiment)])
+    """The folder of a corpus's resampled episodes within the store: what rule, card and corpus have in common.
+
+    What the user stated of the corpus is part of it (a log's clock, topics and cut): the same recordings, opened
+    otherwise, are other episodes, and would take each other's place. So is the length of a chunk.
+    """
+    options = getattr(getattr(corpus, "locator", None), "options", None)
+    terms = [repr(rule.canonical()), str(rule.chunk_frames), card_digest(corpus.embodiment), repr(options)]
+    return text_digest([corpus.facts.key, corpus.facts.root, *terms])
 
 
 class Resampled:

@@ -241,3 +241,46 @@ def test_log_times_that_no_clock_shows_are_refused(tmp_path: Path) -> None:
     log = McapLog(made.write_mcap(tmp_path / "a.mcap", [made.Sent("/a", (1 << 63) + 5, made.text("x"))]))
     with pytest.raises(LogDamageError, match="beyond the year 2262"):
         log.entries("/a")
+
+
+def outside_of_chunks(path: Path, *, counted: bool) -> Path:
+    """A copy of an indexed file with one more message behind its chunks, which the format allows."""
+    data = path.read_bytes()
+    log = McapLog(path)
+    (channel,) = log.topics["/arm/command"].formats
+    (last,) = log.read(log.entries("/arm/command")[-1:])
+    body = struct.pack("<HIQQ", channel, 0, last.log_ns + 1000, last.publish_ns) + bytes(last.data)
+    record = b"\x05" + struct.pack("<Q", len(body)) + body
+    data_end = data.rindex(b"\x0f" + struct.pack("<Q", 4))
+    start, _, _ = struct.unpack("<QQI", data[-28:-8])
+    foot = struct.pack("<QQI", start + len(record), 0, 0)
+    summary = data[data_end:-28]
+    if counted:  # the statistics: their record begins with the number of all messages, and ends with a map of counts
+        at = summary.index(b"\x0b", start - data_end)
+        counts = at + 9 + 8 + 2 + 4 * 4 + 8 + 8 + 4
+        entry = counts + summary[counts:].index(struct.pack("<HQ", channel, 120))
+        summary = summary[: entry + 2] + struct.pack("<Q", 121) + summary[entry + 10 :]
+    other = path.with_name("outside.mcap")
+    other.write_bytes(data[:data_end] + record + summary + foot + data[-8:])
+    return other
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_message_outside_of_the_chunks_is_not_lost(tmp_path: Path, counted: bool) -> None:
+    path = outside_of_chunks(written(tmp_path / "a.mcap"), counted=counted)
+    log = McapLog(path)
+    assert len(log.entries("/arm/command")) == log.topics["/arm/command"].count == 121
+    assert sorted(found_in(log)) == sorted(truth(path))
+    assert log.losses == ()
+
+
+def test_an_index_that_lists_fewer_messages_than_the_statistics_is_not_trusted(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.mcap")
+    log = McapLog(path)
+    (channel,) = log.topics["/arm/command"].formats
+    assert log._summary is not None and log._summary.counts is not None
+    chunk = log._summary.chunks[0]
+    del chunk.message_index_offsets[channel]
+    assert sorted(found_in(log)) == sorted(truth(path))
+    assert [loss.code for loss in log.losses] == ["log_index_damaged"]
+    assert "its statistics 120" in log.losses[0].message

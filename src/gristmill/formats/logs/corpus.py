@@ -140,13 +140,14 @@ def _headers(looked: Looked, reader: LogReader, plan: Plan, options: LogOptions)
     headers: list[Header] = []
     issues: list[Issue] = []
     terms = hashlib.blake2b(repr((options, plan)).encode(), digest_size=8).hexdigest()
-    topics = [*plan.topics, *(c.topic for c in plan.cameras)]
     for number, place in enumerate(looked.places):
         try:
             log = reader.log(number)
             counting = counting_topic(plan, log)
             times = log.entries(counting).times_ns if counting in log.topics else np.empty(0, np.int64)
-            spans = windows(log, options.cut, counting, topics)
+            spans = windows(log, options.cut, counting)
+            filled = spans if options.cut is None else [w for w in spans if _frames(times, w)]
+            tasks = [_tasks(log, plan, window, options) for window in filled]
         except (CorpusError, RecordingError) as error:
             if len(looked.places) == 1:
                 raise
@@ -154,27 +155,36 @@ def _headers(looked: Looked, reader: LogReader, plan: Plan, options: LogOptions)
                 issue_of("log_unreadable", Kind.DEFECT, str(error), "Restore the file or take it out.", place)
             )
             continue
-        if not spans:
+        if not filled:
             what = f"{place.name}: the cut leaves no episode of it"
             issues.append(issue_of("log_without_episode", Kind.RISK, what, "Look at what marks its episodes.", place))
+        elif len(filled) < len(spans):
+            what = f"{place.name}: {len(spans) - len(filled)} of {len(spans)} parts of the cut hold no message of "
+            what += f"{counting}, whose messages are the frames; they became no episodes"
+            issues.append(issue_of("cut_empty", Kind.RISK, what, "Look at what marks its episodes.", place))
         stamp = finding.stamp_of(looked.files, place)
-        for part, window in enumerate(spans):
+        for part, window in enumerate(filled):
             index = len(headers)
             first, stop = np.searchsorted(times, window).tolist()
-            where = place.name if len(spans) == 1 else f"{place.name}, part {part}"
+            where = place.name if len(filled) == 1 else f"{place.name}, part {part}"
             headers.append(
                 Header(
                     index=index,
                     length=stop - first,
                     stamp=stamp and f"{stamp}|{terms}|{window.start_ns}:{window.stop_ns}",
                     where=f"episode {index} ({where})",
-                    tasks=_tasks(log, plan, window, options),
+                    tasks=tasks[part],
                     issues=tuple(episode_issues(log, plan, place, index)),
                     rate_hz=options.rate_hz or _rate(times[first:stop]),
                     place=EpisodePlace(number, window),
                 )
             )
     return headers, issues
+
+
+def _frames(times_ns: IntArray, window: Window) -> int:
+    first, stop = np.searchsorted(times_ns, window).tolist()
+    return stop - first
 
 
 def _tasks(log: Log, plan: Plan, window: Window, options: LogOptions) -> tuple[str, ...]:
@@ -209,14 +219,17 @@ def _camera_info(looked: Looked, reader: LogReader, plan: CameraPlan) -> CameraI
     height, width = picture.height, picture.width
     rate_hz = None
     for number in range(len(looked.places)):
-        log = reader.log(number)
-        entries = log.entries(plan.topic) if plan.topic in log.topics else None
-        if entries is None or not len(entries):
-            continue
-        rate_hz = _rate(entries.times_ns)
-        if height is None or width is None:
-            height, width = _size(log, plan, entries) or (None, None)
-        break
+        try:
+            log = reader.log(number)
+            entries = log.entries(plan.topic) if plan.topic in log.topics else None
+            if entries is None or not len(entries):
+                continue
+            rate_hz = rate_hz or _rate(entries.times_ns)
+            if height is None or width is None:
+                height, width = _size(log, plan, entries) or (None, None)
+            break
+        except (CorpusError, RecordingError):
+            continue  # another log tells; whoever reads this one's pictures is told what ails it
     codec = picture.codec if picture.sort == "video" else None
     rate_hz = _meant(rate_hz) if rate_hz else None
     return CameraInfo(key=plan.key, height=height, width=width, rate_hz=rate_hz, codec=codec)
@@ -231,11 +244,14 @@ def _in_step(headers: Sequence[Header], reader: LogReader, plan: Plan, camera: C
         return False
     for header in headers:
         place: EpisodePlace = header.place
-        log = reader.log(place.log)
-        counting = counting_topic(plan, log)
-        if counting not in log.topics or camera.topic not in log.topics:
-            continue  # the loss of a topic is told elsewhere
-        rows, pictures = (log.entries(t).between(*place.window).times_ns for t in (counting, camera.topic))
+        try:
+            log = reader.log(place.log)
+            counting = counting_topic(plan, log)
+            if counting not in log.topics or camera.topic not in log.topics:
+                continue  # the loss of a topic is told elsewhere
+            rows, pictures = (log.entries(t).between(*place.window).times_ns for t in (counting, camera.topic))
+        except (CorpusError, RecordingError):
+            continue  # told by whoever reads the episode
         if len(rows) != len(pictures):
             return False
         period_ns = 1e9 / (_rate(rows) or _USUAL_HZ)

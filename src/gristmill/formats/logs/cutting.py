@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -30,14 +30,13 @@ class Window(NamedTuple):
 WHOLE = Window(FIRST_NS, LAST_NS)
 
 
-def windows(log: Log, cut: Cut | None, counting: str, topics: Sequence[str]) -> list[Window]:
+def windows(log: Log, cut: Cut | None, counting: str) -> list[Window]:
     """The spans of a log's episodes, in order.
 
     Args:
         log: an open log.
         cut: how to cut; None for the whole log.
         counting: the topic whose messages are the frames.
-        topics: all topics that episodes are made of.
 
     Raises:
         RecipeError: the log has no such topic or service.
@@ -45,14 +44,18 @@ def windows(log: Log, cut: Cut | None, counting: str, topics: Sequence[str]) -> 
     if cut is None:
         return [WHOLE]
     if cut.times_s:
-        starts = [int(e.times_ns[0]) for t in topics if t in log.topics and len(e := log.entries(t))]
+        starts = [int(e.times_ns[0]) for t in log.topics if len(e := log.entries(t))]
         origin = min(starts, default=0)
-        return [Window(origin + round(a * _NS), origin + round(b * _NS)) for a, b in cut.times_s]
+        return [Window(_after(origin, a), _after(origin, b)) for a, b in cut.times_s]
     if cut.pause_s is not None:
         return _pauses(log, counting, cut.pause_s)
     if cut.service:
         return _spans(_calls(log, cut.service))
     return _spans(_marks(log, cut))
+
+
+def _after(origin_ns: int, seconds: float) -> int:
+    return min(origin_ns + round(seconds * _NS), LAST_NS)
 
 
 def _pauses(log: Log, counting: str, pause_s: float) -> list[Window]:
@@ -89,19 +92,31 @@ def _calls(log: Log, service: str) -> Iterator[tuple[int, bool]]:
             f"{suggest(service, dict.fromkeys(known))}"
         )
     topic = log.topics[name]
-    seen: int | None = None
+    seen: set[tuple[bytes, int]] = set()
     for message in log.read(log.entries(name)):
         group = decoder_for(topic.formats[message.channel]).one(message.data)
         kind = group.numbers.get("info.event_type")
         if kind is None or not kind.size or int(kind[0, 0]) not in _REQUESTS:
             continue
-        # A call is logged when it is sent, when it is received, or both: its number tells that it is one.
-        number = int(group.numbers["info.sequence_number"][0, 0]) if "info.sequence_number" in group.numbers else None
-        if number is not None and number == seen:
-            continue
-        seen = number
+        call = _call(group)
+        if call is not None:
+            if call in seen:
+                continue
+            seen.add(call)
         wanted = group.numbers.get("request[0].data")
         yield message.log_ns, wanted is None or bool(wanted[0, 0])
+
+
+def _call(group: Group) -> tuple[bytes, int] | None:
+    """Who called, and the number of the call; None where the log does not number calls.
+
+    A call is logged when it is sent, when it is received, or both. Each client counts its own calls from 1 on, and
+    each `ros2 service call` is a client of its own.
+    """
+    number, client = group.numbers.get("info.sequence_number"), group.numbers.get("info.client_gid")
+    if number is None or not number.size:
+        return None
+    return b"" if client is None else client.tobytes(), int(number[0, 0])
 
 
 def _spans(marks: Iterator[tuple[int, bool]]) -> list[Window]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ _FOOTER = struct.Struct("<BQQQI8s")
 _RECORD = struct.Struct("<BQ")
 _MESSAGE = struct.Struct("<BQHIQQ")
 _MESSAGE_OP, _INDEX_OP = 0x05, 0x07
-_SCHEMA_OP, _CHANNEL_OP, _CHUNK_INDEX_OP, _STATISTICS_OP = 0x03, 0x04, 0x08, 0x0B
+_SCHEMA_OP, _CHANNEL_OP, _CHUNK_INDEX_OP, _STATISTICS_OP, _DATA_END_OP = 0x03, 0x04, 0x08, 0x0B, 0x0F
 _ENTRY = np.dtype([("time", "<u8"), ("offset", "<u8")])
 MAX_SUMMARY_BYTES = 1 << 29  # a hundred thousand chunks with all their channels
 OUTSIDE = -1  # the block of messages that lie in no chunk; other blocks are called by where their chunk begins
@@ -159,7 +159,24 @@ class McapLog:
         channels = set(found.counts or ()) | {c for chunk in found.chunks for c in chunk.message_index_offsets}
         indexed = all(chunk.message_index_offsets for chunk in found.chunks)
         inside = all(8 <= chunk.chunk_start_offset < stop for chunk in found.chunks)
-        return found if complete and indexed and inside and channels <= set(found.channels) else None
+        told = complete and indexed and inside and channels <= set(found.channels)
+        return found if told and self._all_in_chunks(found.chunks, start) else None
+
+    def _all_in_chunks(self, chunks: Sequence[Any], stop: int) -> bool:
+        """Whether no message lies between the chunks, where no index tells of it; nothing within them is read."""
+        spans = sorted((c.chunk_start_offset, c.chunk_start_offset + c.chunk_length) for c in chunks)
+        at = 8
+        for start, end in (*spans, (stop, stop)):
+            while at < start:
+                head = self._at(at, _RECORD.size)
+                op, length = _RECORD.unpack(head) if len(head) == _RECORD.size else (_MESSAGE_OP, 0)
+                if op == _MESSAGE_OP or length > stop - at:
+                    return False
+                at += _RECORD.size + length
+                if op == _DATA_END_OP:
+                    return True
+            at = max(at, end)
+        return True
 
     def _count(self, channel: int) -> int:
         if self._summary is not None and self._summary.counts is not None:
@@ -180,7 +197,13 @@ class McapLog:
                 parts.append(
                     Entries(times, np.full(len(index), chunk.chunk_start_offset), offsets, np.full(len(index), channel))
                 )
-        return joined(parts)
+        found, counts = joined(parts), self._summary.counts
+        if counts is not None and len(found) != counts.get(channel, 0):
+            raise LogDamageError(
+                f"{self.path}: its indexes list {len(found)} messages of channel {channel}, its statistics "
+                f"{counts.get(channel, 0)}; write the file's index anew"
+            )
+        return found
 
     def _message_index(self, at: int, channel: int) -> np.ndarray:
         head = self._at(at, 15)

@@ -34,7 +34,7 @@ class Cut:
     stop: str = ""  # the value that ends one; by default the next beginning does
     service: str = ""  # each call begins one; a call with `data: false` ends it
     pause_s: float | None = field(default=None, metadata={"min": 1e-6})  # so long without a state message
-    times_s: tuple[tuple[float, float], ...] = ()  # from the log's first message, the end exclusive
+    times_s: tuple[tuple[float, float], ...] = ()  # from the log's first message of any topic, the end exclusive
 
     def __post_init__(self) -> None:
         given = [bool(self.topic), bool(self.service), self.pause_s is not None, bool(self.times_s)]

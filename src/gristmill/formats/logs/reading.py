@@ -164,7 +164,7 @@ class LogReader:
                 times[row] = message.publish_ns
             else:
                 stamps = stamps_ns(decoder_for(formats[message.channel]).one(message.data))
-                times[row] = message.log_ns if stamps is None else stamps[0]
+                times[row] = message.log_ns if stamps is None else stamps[0] or message.log_ns  # 0: nobody set it
         return times
 
 
