@@ -72,7 +72,7 @@ def _disturbed(motion: Motion, shortest: int, hop: int) -> Mask:
 
 
 def _velocity(motion: Motion, rows: np.ndarray | slice, hop: int) -> FloatArray:
-    values = motion.values[rows]
+    values = motion.path[rows]
     return (values[:, hop:] - values[:, :-hop]) / motion.scale[rows, None]
 
 

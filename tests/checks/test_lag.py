@@ -78,6 +78,16 @@ def test_an_episode_that_is_cut_in_mid_motion_lags_no_less(rate_hz, lag_s):
         assert measured.values["match"] > 0.98
 
 
+def test_an_angle_that_wraps_around_lags_no_other_way():
+    clean = cut(0, 0.1, 30.0, seconds=8)
+    state, action = (clean.channels[k].values.astype(np.float64) for k in ("observation.state", "action"))
+    for values in (state, action):
+        values[:, 1] = np.mod(values[:, 1] + 2 * np.pi, 2 * np.pi)  # it crosses zero
+    assert abs(np.diff(state[:, 1])).max() > 6
+    (measured,) = measure_all(Lag(), [make_episode(state=state, action=action)])
+    assert measured is not None and measured.values["lag_s"] == pytest.approx(0.1, abs=0.004)
+
+
 def test_energies_that_meet_are_those_of_direct_sums():
     """Against NumPy, delay by delay."""
     rng = np.random.default_rng(3)

@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from gristmill.conventions.chains import misfit
 from gristmill.conventions.contact import Contact, contact_of, edges
+from gristmill.conventions.following import correlations, distance
 from gristmill.conventions.grips import grips
 from gristmill.conventions.holds import period_of_changes
 from gristmill.conventions.quaternions import length_error, sign_flips
@@ -119,6 +120,23 @@ def test_the_joint_whose_sign_is_wrong_is_told():
     assert wrong is not None and wrong.claimed > 0.05
     assert wrong.flipped[1] < 1e-6 and min(wrong.flipped[0], wrong.flipped[2]) > 0.05
     assert sign_misfit(mounted[:10], joints[:10], forward) is None
+
+
+# -- following ------------------------------------------------------------------------------------
+
+
+def test_what_follows_later_agrees_after_its_delay():
+    """Twice a second, a quarter of a second late: the opposite at once, the same after five steps of 0.05 s."""
+    t = np.arange(0, 6, 1 / 40)
+    told, been = np.sin(4 * np.pi * t)[None], 3 * np.sin(4 * np.pi * (t - 0.25))[None] + 1
+    found = correlations(been, told, 1 / 40)[:, 0]
+    assert len(found) == 17  # up to 0.8 s
+    assert found[[0, 5, 10]] == pytest.approx([-1, 1, -1], abs=1e-6)
+    assert len(correlations(been, told, 1 / 40, 0.0)) == 1
+    assert distance(been, told, 1 / 40) == pytest.approx(2 / 3, abs=1e-6)  # a third as large
+    assert distance(been / 3, told, 1 / 40) == pytest.approx(0, abs=1e-6)
+    assert distance(np.ones((1, 40)), told, 1 / 40) == np.inf
+    assert (correlations(np.ones((1, 240)), told, 1 / 40) == 0).all()
 
 
 # -- quaternions ----------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ import numpy as np
 
 from gristmill.check import Column, Measured, Reads, measuring
 from gristmill.conventions.claims import NOTHING, Claims, claims_of
+from gristmill.conventions.following import correlations
 from gristmill.conventions.joints import joints_rad
-from gristmill.conventions.pairs import paired_rows
+from gristmill.conventions.pairs import paired_rows, paired_values
 from gristmill.conventions.signs import Forward, sign_misfit
 from gristmill.episode import Episode
 from gristmill.errors import UsageError
@@ -29,16 +30,22 @@ class JointSign:
     """Does every joint go the way that its command goes?
 
     Where one joint's state and action correlate negatively while others follow, the sign of one of both is wrong: a
-    policy would steer that joint away from where it should go. It needs actions that command the state by name.
-    Steps are added up first; those of an end effector must be in the base's frame. A sign that is wrong in both alike
-    is seen only against the robot's model, if the card names one and the state holds the end effector's rotation: the
-    angles by which it turned must be those of the model, and become so when one joint is turned over.
+    policy would steer that joint away from where it should go. A joint that is shaken seems to go against commands that
+    it follows late, so one that follows them at any delay goes with them; rotations of an end effector have no signs,
+    and are left out. It needs actions that command the state by name. Steps are added up first; those of an end
+    effector must be in the base's frame. A sign that is wrong in both alike is seen only against the robot's model, if
+    the card names one and the state holds the end effector's rotation: the angles by which it turned must be those of
+    the model, and become so when one joint is turned over.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[Reads] = Reads(motion=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("agreement", per="dim", about="correlation of a joint's state with its command; null where it rests"),
+        Column(
+            "agreement",
+            per="dim",
+            about="correlation of a joint's state with its command, if need be at the best delay; null where it rests",
+        ),
         Column("misfit_rad", unit="rad", about="difference of angles turned, recorded and by the robot's model"),
         Column("flipped_rad", unit="rad", per="dim", about="the same with the sign of this joint turned over"),
     )
@@ -48,6 +55,7 @@ class JointSign:
     against: float = 0.8  # negative correlation from which on a sign is wrong
     factor: float = 4.0  # by which the model must fit better with a joint turned over
     fits_rad: float = 0.03  # misfit up to which it fits
+    doubt: float = measuring(0.5)  # correlation at some delay from which on a joint may as well follow its command
     least_share: float = measuring(0.1)  # of the widest joint's range that a joint must move by
 
     def measure(self, episode: Episode) -> Measured:
@@ -77,8 +85,7 @@ class JointSign:
         # Steps that are not in the base's frame have no coordinate of the state each.
         if not claims.mode or not len(state) or (card.control_mode == "eef_delta" and card.action_frame != "base"):
             return None
-        been = motion.path[state].astype(np.float64)
-        told = motion.path[action].astype(np.float64)
+        been, told = paired_values(motion)
         if claims.mode == "step":
             told = np.cumsum(told, axis=1)
             # Sums drift; what matters is which way a joint goes within a second or so.
@@ -86,14 +93,25 @@ class JointSign:
             been, told = been[:, hop:] - been[:, :-hop], told[:, hop:] - told[:, :-hop]
         if not been.shape[1]:
             return None
-        been -= been.mean(axis=1, keepdims=True)
-        told -= told.mean(axis=1, keepdims=True)
-        power = np.sqrt(np.square(been).sum(axis=1) * np.square(told).sum(axis=1))
         least = self.least_share * motion.layout.widest(motion.range)
-        moves = (motion.range[state] > least[state]) & (motion.range[action] > least[action]) & (power > 0)
+        moves = np.flatnonzero(
+            (motion.range[state] > least[state])
+            & (motion.range[action] > least[action])
+            & (np.ptp(been, axis=1) > 0)
+            & (np.ptp(told, axis=1) > 0)
+        )
         agreement = motion.layout.unknown()
-        agreement[state[moves]] = (been * told).sum(axis=1)[moves] / power[moves]
+        agreement[state[moves]] = self._agreements(been[moves], told[moves], motion.clock.period_s)
         return agreement
+
+    def _agreements(self, been: FloatArray, told: FloatArray, period_s: float) -> FloatArray:
+        """(p,) correlations at once, or, of joints that follow after some delay only, at the best one."""
+        at_once = correlations(been, told, period_s, 0.0)[0]
+        against = np.flatnonzero(at_once < self.doubt)
+        if len(against):
+            best = correlations(been[against], told[against], period_s).max(axis=0)
+            at_once[against] = np.where(best >= self.doubt, best, at_once[against])
+        return at_once
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Joints that go against their commands, or against the robot's model."""
