@@ -119,6 +119,7 @@ def test_it_is_printed_without_a_place(posed, tmp_path, capfd):
     ("scale", "unit", "said"),
     [
         (1.0, "rad", "full turn in rad"),
+        (0.5, "unknown", "-1 to 1 of a calibrated range"),
         (180 / np.pi * 2, "deg", "more than 100 %"),
         (30.0, "unknown", "calibrated range"),
     ],
@@ -151,6 +152,39 @@ def test_steps_are_told_from_places(tmp_path):
         steps.append(make_episode(state=state, action=np.diff(state, axis=0, append=state[-1:]), index=i))
     assert drafted(places, tmp_path)[0].control_mode == "joint_position"
     assert drafted(steps, tmp_path)[0].control_mode == "joint_delta"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("vx", "vy", "wz"),
+        ("cube_x", "object.z", "lift_height"),
+        ("torso_lift_joint", "base_x", "slide_joint"),
+        ("shoulder.vel", "joint1_torque", "elbowEffort_2"),
+        ("motor_0", "state_3", "7"),
+    ],
+)
+@pytest.mark.parametrize("scale", [1.0, 900.0])
+def test_what_no_name_tells_is_left_open(names, scale, tmp_path):
+    t = np.arange(150) / 30
+    state = np.rint(scale * np.stack([2 * np.sin(t), 1.5 * np.cos(t), np.sin(2 * t)], axis=1))
+    card, text = drafted([make_episode(state=state, action=state, names=names)], tmp_path)
+    assert {(j.kind, j.unit) for j in card.joints} == {("other", "unknown")}
+    assert card.control_mode == "unknown"
+    assert "its name does not tell what it is" in plain(text)
+    assert "whether of joints or of an end effector" in plain(text)
+
+
+def test_speeds_in_a_channel_of_their_own_are_no_joints(tmp_path):
+    t = np.arange(150) / 30
+    speed = 2 * np.cos(t)[:, None]
+    episode = make_episode(
+        state=2 * np.sin(t)[:, None], names=["elbow"], extra={"observation.velocity": ("state", speed)}
+    )
+    channels = dict(episode.channels)
+    channels["observation.velocity"] = replace(channels["observation.velocity"], names=("knee",))
+    card, _ = drafted([replace(episode, load_channels=lambda: channels)], tmp_path)
+    assert {j.name: (j.kind, j.unit) for j in card.joints} == {"elbow": ("revolute", "rad"), "knee": ("other", "unknown")}  # fmt: skip  # noqa: E501
 
 
 def test_joints_without_names_match_in_order(tmp_path):

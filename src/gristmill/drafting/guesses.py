@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from gristmill import robust
 from gristmill.conventions.chains import misfit
 from gristmill.drafting.evidence import Evidence
+from gristmill.drafting.names import Said, said_by
 from gristmill.embodiment import ControlMode, JointKind, Unit, plain_name
 
-_COORDINATE = re.compile(r"(eef|ee|tcp|tool|pos|position|robot\d)*(pos|position)?[xyz]")
-_ANGLE = re.compile(r"(eef|ee|tcp|tool)*(roll|pitch|yaw|r[xyz]|rot[xyz])")
 _UNIT_LENGTH = 0.02  # largest error of the length of what is taken for a quaternion
 _FULL_TURN_RAD = 1.05 * 2 * np.pi
 _TICKS = 400.0
+_SHARE = 1.05  # largest number of a calibrated range that ends at -1 and 1, and a bit
 _HOLDS = 0.85
 # The rule of the check `quaternion_order`: misfits that mean nothing, that decide, and that are an explanation.
 _LEAST_RAD, _FACTOR, _FITS_RAD = 0.004, 4.0, 0.03
@@ -32,31 +31,38 @@ class Guess(NamedTuple):
 
 
 def kind_of(evidence: Evidence, row: int) -> JointKind:
-    """What sort of joint a dimension is, by its name."""
+    """What sort of joint a dimension is, by its name; "other" where that does not tell."""
     if evidence.layout.parts[row] in ("gripper", "hand"):
         return "gripper" if evidence.layout.parts[row] == "gripper" else "hand"
-    name = plain_name(evidence.layout.dims[row].name)
-    if row in quaternion_rows(evidence) or _COORDINATE.fullmatch(name) or _ANGLE.fullmatch(name):
-        return "other"
-    return "revolute"
+    return "revolute" if said(evidence, row) == "joint" else "other"
+
+
+def said(evidence: Evidence, row: int) -> Said | Literal["quaternion"]:
+    """What a dimension is by its name, or as one of four whose length is always 1."""
+    dim = evidence.layout.dims[row]
+    return "quaternion" if row in quaternion_rows(evidence) else said_by(dim.name, dim.channel)
 
 
 def unit_of(evidence: Evidence, row: int) -> tuple[Unit, str]:
     """The unit of a dimension, and why; "unknown" where the numbers allow several."""
-    name = plain_name(evidence.layout.dims[row].name)
     largest = float(max(abs(evidence.low[row]), abs(evidence.high[row])))
-    if row in quaternion_rows(evidence):
+    what = said(evidence, row)
+    if what == "quaternion":
         return "normalized", "one of four neighbours whose length is always 1: a quaternion"
     if evidence.layout.parts[row] in ("gripper", "hand"):
         return _grip_unit(evidence, row)
-    if evidence.whole[row] and largest > _TICKS:
-        return "tick", f"whole numbers up to {largest:.0f}: counts of an encoder"
-    if _COORDINATE.fullmatch(name):
+    if what == "coordinate":
         if largest < 3:
             return "m", f"a coordinate by its name, at most {largest:.3g} from zero"
         return "unknown", f"a coordinate by its name, up to {largest:.3g} from zero: mm, cm or pixels"
+    if what == "nothing":
+        return "unknown", "its name does not tell what it is"
+    if evidence.whole[row] and largest > _TICKS:
+        return "tick", f"whole numbers up to {largest:.0f}: counts of an encoder"
     peers = _peers(evidence, row)
     reach = float(np.maximum(np.abs(evidence.low[peers]), np.abs(evidence.high[peers])).max())
+    if reach <= _SHARE:
+        return "unknown", f"the numbers go up to {reach:.3g}: rad, m, or -1 to 1 of a calibrated range"
     if reach <= _FULL_TURN_RAD:
         return "rad", f"neither it nor the other joints go beyond a full turn in rad (at most {reach:.3g})"
     if reach > 105 and reach <= 400:
@@ -118,13 +124,26 @@ def control_mode(evidence: Evidence) -> tuple[ControlMode, str]:
         f"action and state correlate {place:.2f} and lie {distance:.2g} times the motion apart; added up, actions "
         f"correlate {step:.2f} with changes of the state"
     )
-    rows = evidence.layout.index[evidence.layout.arm_pairs.state]
-    poses = all(kind_of(evidence, row) == "other" for row in rows.tolist())
+    whose = _whose(evidence, evidence.layout.index[evidence.layout.arm_pairs.state].tolist())
     if place >= _HOLDS and distance <= 1:
-        return ("eef_pose" if poses else "joint_position"), f"{figures}: places"
+        modes: dict[str, ControlMode] = {"joint": "joint_position", "pose": "eef_pose"}
+        return modes.get(whose, "unknown"), f"{figures}: places{_of_what(whose)}"
     if step >= _HOLDS:
-        return ("eef_delta" if poses else "joint_delta"), f"{figures}: steps"
+        modes = {"joint": "joint_delta", "pose": "eef_delta"}
+        return modes.get(whose, "unknown"), f"{figures}: steps{_of_what(whose)}"
     return "unknown", f"{figures}: neither places nor steps"
+
+
+def _whose(evidence: Evidence, rows: list[int]) -> str:
+    """Whether rows are of "joint"s or of a "pose" by their names; "" when these do not tell."""
+    told = {said(evidence, row) for row in rows}
+    if "joint" in told:
+        return "joint"
+    return "pose" if told and "nothing" not in told else ""
+
+
+def _of_what(whose: str) -> str:
+    return "" if whose else ", but the names do not tell whether of joints or of an end effector"
 
 
 def closed_and_open(evidence: Evidence, row: int) -> tuple[float, float] | None:
@@ -182,7 +201,6 @@ def _grip_unit(evidence: Evidence, row: int) -> tuple[Unit, str]:
 
 
 def _peers(evidence: Evidence, row: int) -> list[int]:
-    """Revolute joints of the same channel."""
-    dims = evidence.layout.dims
-    same = [r for r, d in enumerate(dims) if d.channel == dims[row].channel and kind_of(evidence, r) == "revolute"]
-    return same or [row]
+    """Dimensions of the same channel and sort: joints, or angles of a pose."""
+    dims, what = evidence.layout.dims, said(evidence, row)
+    return [r for r, d in enumerate(dims) if d.channel == dims[row].channel and said(evidence, r) == what]
