@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gristmill.checks.frozen_state import FrozenState
+from gristmill.finding import Kind
 from gristmill.testing import CheckContract, judge, make_episode, measure_all, reaching
 
 
@@ -31,15 +32,17 @@ def test_feature_and_span():
 
 
 def test_strength_is_the_way_of_the_mean_commands():
-    # 24 equal samples, of which the last 8 (0.25 s) need no answer yet. In the 16 before them the command climbs
-    # by 15 steps, so the means of the first and last 4 lie 12 steps apart. Its range is 100 steps.
-    action = np.linspace(0, 1, 103)
+    # 24 equal samples, of which the first is what its command led to and the last 8 (0.25 s) need no answer yet. Over
+    # the 15 in between the command climbs by 14 steps, of which the first is the largest and taken out: 0, 0, 1, ...,
+    # 13. The first 4 have a mean of 0.75 and the last 3 one of 12. Its range, without extremes, is 101 steps.
+    action = np.arange(103.0)
+    action[42:] += 1
     state = np.linspace(0, 1, 103)
     state[40:64] = state[40]
     (measured,) = measure_all(FrozenState(), [make_episode(state=state, action=action)])
     assert measured is not None
     (event,) = measured.events
-    assert event.strength == pytest.approx(12 / 100, rel=1e-6)
+    assert event.strength == pytest.approx(11.25 / 101, rel=1e-6)
     assert measured.values["repeated"] == pytest.approx(23 / 102)
 
 
@@ -88,3 +91,82 @@ def test_a_robot_that_sets_off_late_is_not_frozen():
     action = np.where(t < 2, 0.0, 1.0)
     state = 1 - np.exp(-np.clip(t - 2.2, 0, None) / 0.3)
     assert judge(FrozenState(), [make_episode(state=state, action=action)]) == []
+
+
+def following(index, action, start=None, stop=None):
+    """A simulated state that is where its commands were, at 10 Hz, bit for bit; it hangs from `start` to `stop`."""
+    state = action.copy()
+    if start is not None:
+        state[start:stop] = state[start]
+    return make_episode(state=state, action=action, index=index, rate_hz=10)
+
+
+def test_a_command_before_the_run_is_no_motion_within_it():
+    # The command steps into the run and holds: only the first sample differs from the others.
+    action = np.repeat([0.0, 1.0, 0.4, 0.7], 15)
+    state = action.copy()
+    state[15:30] = state[14]
+    state[14] = state[13] = 0.2  # so that the run begins at 15, a sample before the command that follows
+    action[15] = 0.2
+    assert judge(FrozenState(), [make_episode(state=state, action=action, rate_hz=10)]) == []
+
+
+@pytest.mark.parametrize("at", [18, 20, 23, 26])
+def test_one_step_is_no_motion_that_goes_on(at):
+    # A clutch, a limit or a wall: whatever stops a robot, one step of a command says little.
+    action = np.linspace(0, 1, 60)
+    action[15:30] = np.where(np.arange(15, 30) < at, action[15], action[30])
+    state = np.linspace(0, 1, 60)
+    state[15:30] = state[15]
+    assert judge(FrozenState(), [make_episode(state=state, action=action, rate_hz=10)]) == []
+
+
+def test_commands_that_go_there_and_back_keep_moving():
+    action = np.sin(np.arange(60) / 3.0)
+    (found,) = judge(FrozenState(), [following(0, action, 20, 40)])
+    np.testing.assert_allclose(found.spans_s, [(2.0, 4.0)])
+
+
+def pressing(index, dtype, keys=4):
+    """A simulated place that keys move by 0.05 at 10 Hz; opposite ones together hold it."""
+    rng = np.random.default_rng(index)
+    pressed = np.repeat(rng.integers(0, 2, (40, keys)), 10, axis=0)
+    state = np.cumsum(np.stack([pressed[:, 0] - pressed[:, 1], pressed[:, 2] - pressed[:, 3]], axis=1), axis=0) * 0.05
+    return make_episode(state=state, action=pressed.astype(dtype), index=index, rate_hz=10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_keys_are_no_places(dtype):
+    episodes = [pressing(i, dtype) for i in range(12)]
+    assert judge(FrozenState(), episodes) == []
+    for measured in measure_all(FrozenState(), episodes):
+        assert measured is not None
+        assert "choices" in (measured.unknown or "")
+
+
+def test_a_choice_among_five_is_no_place():
+    rng = np.random.default_rng(0)
+    episodes = []
+    for index in range(12):
+        chosen = np.repeat(rng.integers(0, 5, 50), 8)
+        moved = np.stack([(chosen == 1) * 1.0 - (chosen == 2), (chosen == 3) * 1.0 - (chosen == 4)], axis=1)
+        episodes.append(make_episode(state=np.cumsum(moved, axis=0) * 0.05, action=chosen, index=index, rate_hz=10))
+    assert judge(FrozenState(), episodes) == []
+
+
+def test_ticks_are_places():
+    made = frozen(1)
+    state, action = (
+        np.rint(2048 + 600 * np.asarray(made.channels[key].values, np.float64))
+        for key in ("observation.state", "action")
+    )
+    assert len(judge(FrozenState(), [make_episode(state=state, action=action.astype(np.int64))])) == 1
+
+
+def test_what_most_episodes_do_is_said_once():
+    episodes = [frozen(i) for i in range(8)] + [reaching(i) for i in range(8, 10)]
+    (found,) = judge(FrozenState(), episodes)
+    assert (found.row, found.kind, found.code) == (None, Kind.TRAIT, "usual")
+    assert found.measured == pytest.approx(0.8)
+    few = judge(FrozenState(), [frozen(i) for i in range(7)] + [reaching(i) for i in range(7, 10)])
+    assert [(f.row, f.kind) for f in few] == [(i, Kind.DEFECT) for i in range(7)]
