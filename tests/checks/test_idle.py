@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -106,6 +108,28 @@ def test_waiting_for_a_grasp_or_a_contact_is_spared(contact):
         ((a, b),) = f.spans_s
         assert b - a > 3.7
         assert f.measured == pytest.approx(b - a - 1.0, abs=0.45)
+        start, end, lasts, counts, waited = numbers(
+            r"still from (\S+) to (\S+) s .*\((\S+) s, (\S+) s without (\S+) s of waiting", f.message
+        )
+        assert end - start == pytest.approx(lasts, abs=1e-6)
+        assert lasts - waited == pytest.approx(counts, abs=1e-6)
+        assert counts == pytest.approx(f.measured, abs=0.0151)
+
+
+def numbers(pattern, message):
+    found = re.search(pattern, message)
+    assert found, message
+    return [float(number) for number in found.groups()]
+
+
+@pytest.mark.parametrize("place", ["head", "middle", "tail"])
+def test_the_span_that_is_told_is_as_long_as_what_is_told_of_it(place):
+    (found,) = judge(Idle(), [reaching(i) for i in range(7)] + [paused(7, place)])
+    start, end, lasts = numbers(
+        rf"still from (\S+) to (\S+) s .*\((\S+) s, \S+ s allowed (?:at|in) the {place}\)", found.message
+    )
+    assert end - start == pytest.approx(lasts, abs=1e-6)
+    assert lasts == pytest.approx(found.measured, abs=0.0101)
 
 
 def test_an_episode_without_any_motion():

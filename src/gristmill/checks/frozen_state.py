@@ -31,13 +31,13 @@ class FrozenState:
 
     A live sensor never repeats all its dimensions exactly for long; a driver that has lost its connection does.
     Runs of bit-identical samples of one state feature count when the commands of its joints kept moving meanwhile:
-    the distance between the mean commands of the run's quarters, so that a trembling hand is no motion, as a share of
-    the range of that command in the episode. A single step is none either, so each command's largest is taken out. The
-    first sample of a run is left out, for it is what the command there led to, and so are the last moments, for a
-    robot that sets off answers late. A robot that rests, commands and all, is not frozen. A gripper that holds stands still while its command goes
-    on to squeeze, so gripper commands count little. Keys and other choices are no places between which a command
-    moves. Where most episodes have such runs, the state does not answer such commands, or no driver ever worked:
-    that is said once of the corpus and accuses no episode.
+    the distance between the mean commands of the run's quarters, so that a trembling hand is no motion, as a share
+    of the range of that command in the episode. A single step is none either, so each command's largest is taken
+    out. The first sample of a run is left out, for it is what the command there led to, and so are the last
+    moments, for a robot that sets off answers late. A robot that rests, commands and all, is not frozen. A gripper
+    that holds stands still while its command goes on to squeeze, so gripper commands count little. Keys and other
+    choices are no places between which a command moves. Where most episodes have such runs, the state does not
+    answer such commands, or no driver ever worked: that is said once of the corpus and accuses no episode.
     """
 
     version: ClassVar[int] = 2

@@ -26,6 +26,8 @@ _WHY = {
     "tail": "it teaches little and weighs as much as motion",
 }
 
+_AT = {"head": "at the head", "middle": "in the middle", "tail": "at the tail"}
+
 
 class Rest(NamedTuple):
     """A stretch in which nothing moved, and how much of it was spent waiting for a gripper or a contact."""
@@ -135,17 +137,17 @@ class Idle:
             if not found:
                 continue
             limit = getattr(self, f"min_{place}_s")
-            longest = max(rest.idle_s for rest in found)
+            longest = max(found, key=lambda rest: rest.idle_s)
             spans = [(rest.start_s, rest.end_s) for rest in found]
             yield finding(
                 self,
                 Kind.RISK,
                 row,
                 f"the robot stands still {when(spans)} of {end_s:.2f} s in {manifest.where(row)} "
-                f"({longest:.2f} s, {limit:g} s allowed at the {place}); {_WHY[place]}",
+                f"({_spent(longest, len(found))}, {limit:g} s allowed {_AT[place]}); {_WHY[place]}",
                 code=f"idle_{place}",
                 spans_s=spans,
-                measured=longest,
+                measured=longest.idle_s,
                 threshold=limit,
                 unit="s",
             )
@@ -170,6 +172,16 @@ def _event(motion: Motion, grid: Grid, windows: Windows, start: int, stop: int, 
     drift = float(np.ptp(windows.sums[:, start:stop], axis=1).max()) / grid.width
     band = drift * (1 + (grid.width - 1) / (stop - start))
     return Event(*motion.clock.span_s(*grid.samples(start, stop)), band, detail=f"{waited_s:.3f}")
+
+
+def _spent(rest: Rest, of: int) -> str:
+    """How long a rest lasts and how much of it counts, in the hundredths of a second in which its span is told."""
+    lasts = round(rest.end_s, 2) - round(rest.start_s, 2)
+    words = f"{lasts:.2f} s" + (" at the longest" if of > 1 else "")
+    waited = round(rest.waited_s, 2)
+    if not waited:
+        return words
+    return f"{words}, {lasts - waited:.2f} s without {waited:.2f} s of waiting for a gripper or a contact"
 
 
 def _united(rests: list[Rest]) -> list[Rest]:
