@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -113,6 +115,26 @@ def test_rotation_vectors_of_a_tool_that_points_down(origin):
     assert not made.residuals
     back = made.restore()
     assert back["action"] == pytest.approx(step, abs=1e-9) and back["observation.state"] == pytest.approx(state)
+
+
+@pytest.mark.parametrize("form", ["axis_angle", "euler_rpy"])
+@pytest.mark.parametrize("origin", ["state", "command"])
+def test_steps_that_jump_with_their_numbers_come_back(form, origin):
+    """Differences of numbers that wrap at half a turn jump by a whole one; they lead to the same rotations."""
+    turn = Rotation.from_rotvec(np.linspace(2.9, 3.4, 40)[:, None] * [1.0, 0, 0])
+    numbers = turn.as_rotvec() if form == "axis_angle" else turn.as_euler("xyz")
+    step = np.hstack([np.zeros((40, 3)), np.diff(numbers, axis=0, append=numbers[-1:])])
+    assert np.abs(step).max() > 6
+    of = card(form, origin=origin)
+    state = np.hstack([np.zeros((40, 3)), numbers])
+    made = harmonize(make_episode(state=state, action=step, names=[j.name for j in of.joints], embodiment=of))
+    assert made.action["arm.rotation_6d"].values[:-1] == pytest.approx(sixd(turn)[1:])
+    assert not made.residuals and made.restore()["action"] == pytest.approx(step, abs=1e-9)
+    # Targets of another origin take the shorter way.
+    aim = Rotation.from_rotvec([0, 0, 1e-3]) * turn
+    block = made.action["arm.rotation_6d"]
+    other = dict(made.action) | {"arm.rotation_6d": replace(block, values=sixd(aim))}
+    assert np.abs(made.restore(action=other)["action"]).max() < 0.2
 
 
 def test_positions_whose_turn_is_not_known_say_so():

@@ -11,7 +11,7 @@ from gristmill.embodiment import Embodiment, RotationForm
 from gristmill.harmonizing.model import Model
 from gristmill.harmonizing.native import Native
 from gristmill.harmonizing.poses import Pose, integrate, matrices, shifted, turned
-from gristmill.types import FloatArray
+from gristmill.types import FloatArray, Mask
 
 _SAME = 1e-9  # by which two matrices of one rotation may differ
 _NOTHING = Pose(None, None)
@@ -34,24 +34,29 @@ class Steps:
         card: says what steps are added to, and in which frame they are.
         state: the episode's states in the model.
         numbers: arm -> numbers of the state's rotation (t, k), for steps that are differences of them.
+        reached: arm -> numbers (t, k) that the recorded steps lead to.
         forms: arm -> the form of these numbers.
     """
 
     card: Embodiment
     state: Model
     numbers: dict[str, FloatArray]
+    reached: dict[str, FloatArray]
     forms: dict[str, RotationForm]
 
     @classmethod
     def of(cls, card: Embodiment, state: Model, native: Native, action: Native) -> Steps:
         """From the states of an episode, for its actions."""
         numbers: dict[str, FloatArray] = {}
+        reached: dict[str, FloatArray] = {}
         forms: dict[str, RotationForm] = {}
         for arm in card.arms if card.rotation_delta == "difference" else ():
             given, steps = native.numbers(arm), action.numbers(arm)
             if given is not None and steps is not None and given[1] == steps[1]:
                 numbers[arm.name], forms[arm.name] = given
-        return cls(card, state, numbers, forms)
+                summed = card.delta_from == "command"
+                reached[arm.name] = given[0][:1] + np.cumsum(steps[0], axis=0) if summed else given[0] + steps[0]
+        return cls(card, state, numbers, reached, forms)
 
     def since(self, state: Model) -> Steps:
         """The same steps from other states, whose rotations are written as near to the recorded numbers as can be."""
@@ -64,9 +69,8 @@ class Steps:
             if before is None or turn.shape != before.shape:
                 numbers[arm] = rotations.from_matrix(turn, form, order)
                 continue
-            same = np.abs(turn - before).max(axis=(1, 2), initial=0.0) <= _SAME
             near = rotations.nearest_form(turn, form, np.nan_to_num(own), order)
-            numbers[arm] = np.where(same[:, None], own, near)
+            numbers[arm] = np.where(_same(turn, before)[:, None], own, near)
         return replace(self, state=state, numbers=numbers)
 
     def targets(self, steps: Model) -> Model:
@@ -79,7 +83,7 @@ class Steps:
         for name, step in steps.poses.items():
             start = self.state.poses.get(name, _NOTHING)
             if name in steps.differences:
-                made.poses[name] = self._reached(name, start, step.position_m, steps.differences[name])
+                made.poses[name] = self._reached(name, start, step.position_m)
             elif self._summed and (step.position_m is not None or step.rotation is not None):
                 made.poses[name] = integrate(start, step, self._frame)
             else:
@@ -111,9 +115,9 @@ class Steps:
     def _summed(self) -> bool:
         return self.card.delta_from == "command"
 
-    def _reached(self, arm: str, start: Pose, moved_m: FloatArray | None, difference: FloatArray) -> Pose:
-        """Where steps lead whose rotations are differences of numbers."""
-        turn = self._added(arm, difference)
+    def _reached(self, arm: str, start: Pose, moved_m: FloatArray | None) -> Pose:
+        """Where the recorded steps lead whose rotations are differences of numbers."""
+        turn = self._turned(arm)
         begin = shifted(turn, start.rotation) if self._summed else start.rotation
         if moved_m is not None and self._frame == "end_effector":
             moved_m = None if begin is None else turned(begin, moved_m)
@@ -123,25 +127,38 @@ class Steps:
             return Pose(start.position_m[:1] + np.cumsum(moved_m, axis=0), turn)
         return Pose(start.position_m + moved_m, turn)
 
-    def _added(self, arm: str, difference: FloatArray) -> FloatArray | None:
-        """Rotations of the state's numbers plus the step's, where the card says that steps are differences."""
-        if arm not in self.numbers:
+    def _turned(self, arm: str) -> FloatArray | None:
+        """(t, 3, 3) rotations that the recorded steps lead to, where they are differences of the state's numbers."""
+        if arm not in self.reached:
             return None
-        start = self.numbers[arm]
-        total = start[:1] + np.cumsum(difference, axis=0) if self._summed else start + difference
-        return matrices(total, self.forms[arm], self.card.quaternion_order)
+        return matrices(self.reached[arm], self.forms[arm], self.card.quaternion_order)
 
     def _differences(self, arm: str, target: FloatArray) -> FloatArray:
-        """(t, k) what leads from the numbers before to those of the targets (t, 3, 3); undoes `_added`.
+        """(t, k) what leads from the numbers before to those of the targets (t, 3, 3); undoes `_turned`.
 
-        Many numbers mean one rotation: those nearest to where the step starts count.
+        Many numbers mean one rotation: the recorded ones where a target is as recorded, elsewhere those nearest to
+        where the step starts.
         """
         form, order, start = self.forms[arm], self.card.quaternion_order, self.numbers[arm]
+        own = np.zeros(len(target), bool)
+        made = np.empty((len(target), start.shape[1]))
+        recorded = self._turned(arm)
+        if recorded is not None and recorded.shape == target.shape:
+            own = _same(target, recorded)
+            made[own] = rotations.nearest_form(target[own], form, self.reached[arm][own], order)
         if not self._summed:
-            return rotations.nearest_form(target, form, start, order) - start
-        reached, last = np.empty_like(start), start[:1]
-        for sample in range(len(start)):
-            reached[sample] = rotations.nearest_form(target[sample : sample + 1], form, last, order)[0]
-            if np.isfinite(reached[sample]).all():
-                last = reached[sample : sample + 1]
-        return reached - np.concatenate([start[:1], reached[:-1]])
+            made[~own] = rotations.nearest_form(target[~own], form, start[~own], order)
+            return made - start
+        last = start[:1]
+        for sample, as_recorded in enumerate(own.tolist()):
+            one = slice(sample, sample + 1)
+            if not as_recorded:
+                made[one] = rotations.nearest_form(target[one], form, last, order)
+            if np.isfinite(made[one]).all():
+                last = made[one]
+        return made - np.concatenate([start[:1], made[:-1]])
+
+
+def _same(first: FloatArray, second: FloatArray) -> Mask:
+    """(t,) whether matrices (t, 3, 3) are one rotation."""
+    return np.abs(first - second).max(axis=(1, 2), initial=0.0) <= _SAME
