@@ -1,4 +1,4 @@
-"""What recordings tell of grasps: claims, closings, sensors and their noise."""
+"""What recordings tell of grasps: closings, sensors and their noise."""
 
 from __future__ import annotations
 
@@ -6,26 +6,7 @@ import numpy as np
 import pytest
 
 from gristmill.episode import Channel
-from gristmill.grasping import claims_grasp, grips, noises, places_of, ranked, sustained
-
-
-@pytest.mark.parametrize(
-    ("text", "claims"),
-    [
-        ("Pick up the red cube", True),
-        ("grasp the handle and pull", True),
-        ("lift the lid", True),
-        ("open the drawer, then put the spoon in it", True),
-        ("move the arm over and place the cup down", True),
-        ("push the T onto the mark", False),
-        ("move the gripper above the red cube", False),
-        ("press the lift button", False),
-        ("wipe the table", False),
-        ("", False),
-    ],
-)
-def test_which_texts_claim_a_grasp(text, claims):
-    assert claims_grasp(text) is claims
+from gristmill.grasping import grips, noises, places_of, ranked, sustained
 
 
 def test_closings_of_a_gripper():

@@ -17,6 +17,7 @@ import numpy as np
 from gristmill import robust
 from gristmill.embodiment import Gripper, plain_name
 from gristmill.episode import Channel, Episode
+from gristmill.grasp_claims import claims_grasp
 from gristmill.layout import Layout, part_of
 from gristmill.motion import Motion, motion_of
 from gristmill.runs import runs_of
@@ -31,11 +32,6 @@ _EFFORTS = re.compile(r"effort|torque|currents?$")  # of a whole channel: "curre
 _NOT_A_PLACE = re.compile(r"effort|torque|current|load|force|velocity|speed|vel$")
 _NO_PLACES = re.compile(r"effort|torque|currents?$|force|velocity|velocities|speed|vel$")
 _SIDES = ("left", "right")
-
-# Verbs that claim a grasp wherever they stand, and verbs that do so as an instruction: first, or after a comma, "and"
-# or "then". Pushing, pressing, opening, wiping and reaching claim none.
-_GRASPS = re.compile(r"\b(pick(s|ed|ing)?|grasp(s|ed|ing)?|grab(s|bed|bing)?|grip(s|ped|ping)?|pinch(es|ed|ing)?)\b")
-_ORDERS = re.compile(r"(^|,|\band\b|\bthen\b|;|\.)\s*(lift|raise|put|place|take|hold|carry|insert|stack|fetch|pour)\b")
 
 # Seconds at the beginning of an episode from which a sensor's zero is taken: the hand is still empty, and at rest.
 _AT_START_S = 0.5
@@ -243,13 +239,6 @@ def can_feel(episode: Episode) -> bool:
         RecordingError: the recording cannot be read.
     """
     return bool(_places_of(episode))
-
-
-@lru_cache(maxsize=4096)
-def claims_grasp(text: str) -> bool:
-    """Whether a task's text says that something is taken hold of."""
-    plain = text.casefold()
-    return _GRASPS.search(plain) is not None or _ORDERS.search(plain) is not None
 
 
 def claimed(episode: Episode) -> bool:

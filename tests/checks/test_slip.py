@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from picks import T, pick
 
-from gristmill.checks.slip import Slip
+from gristmill.checks.slip import Slip, _opening
 from gristmill.finding import Kind
 from gristmill.testing import CheckContract, judge, make_episode
 
@@ -106,3 +108,42 @@ def test_a_state_that_lags_or_hangs_is_left_to_other_checks():
     state = hung.channels["observation.state"].values
     state[(T > 1.42) & (T < 2.2)] = state[T <= 1.42][-1]
     assert judge(Slip(), [pick(0), late, hung]) == []
+
+
+class Watched:
+    """A signal that remembers how far it was looked at."""
+
+    def __init__(self, values):
+        self.values, self.furthest = values, 0
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, part):
+        self.furthest = max(self.furthest, part.stop)
+        return self.values[part]
+
+
+def test_the_opening_of_one_grasp_is_sought_near_it():
+    """Otherwise long recordings of many grasps would take the square of their length."""
+    closed = np.concatenate([np.full(400, 0.9), np.linspace(0.9, 0, 10), np.tile(np.repeat([0.0, 0.9], 100), 500)])
+    signal: Any = Watched(closed)
+    # Within 0.02 of 0.9 up to sample 400; 0.1 below it at sample 401.
+    assert _opening([signal, signal], 50, 1.0) == 401 and signal.furthest < 2 * 401 + 256
+    assert _opening([np.full(5000, 0.9)], 50, 1.0) == 5000
+    command = np.where(np.arange(len(closed)) < 390, 0.9, 0.0)
+    assert _opening([closed, command], 50, 1.0) == 390
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_openings_are_those_of_the_plain_rule(seed):
+    rng = np.random.default_rng(seed)
+    signal = np.clip(np.cumsum(rng.normal(0, 0.01, 3000)), -1, 1)
+    for begin in range(0, 3000, 97):
+        most, answer = -np.inf, 3000
+        for i in range(begin, 3000):
+            most = max(most, signal[i])
+            if most - signal[i] > 0.1:
+                answer = next(k for k in range(i, begin - 1, -1) if signal[k] >= most - 0.02) + 1
+                break
+        assert _opening([signal], begin, 1.0) == answer

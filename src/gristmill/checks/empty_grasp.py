@@ -32,7 +32,7 @@ class EmptyGrasp:
     as failed say so already, and are told as a trait.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[Reads] = Reads(motion=True, channels=True, task=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("travel_up", about="largest closing if numbers grow as the gripper closes, in its unit"),

@@ -19,17 +19,17 @@ from gristmill.manifest import Manifest, finding
 class GraspContact:
     """Does a sensor feel it when something is picked?
 
-    A grasp is claimed by the task's text (pick, grasp, lift, put, ...) or, where the card says which end of the
-    gripper's range is closed, by a gripper that closes and opens again. Then a contact or tactile sensor, the
-    effort of the gripper, or a force-torque sensor at the wrist must rise from its zero for a tenth of a second while
-    the gripper is closed. The zero is taken at the episode's start, and the rise is counted in multiples of the
-    sensor's own noise. Without it the demonstration grasped nothing, or the sensor recorded nothing; either way a
-    policy learns to go on with an empty hand. When no claimed grasp of the whole corpus is felt, the sensor is to
-    blame and is named once. Efforts of an arm's joints follow its motion and do not count as a sensor. Episodes that
-    are labelled as failed say so already, and are told as a trait.
+    A grasp is claimed by the task's text (pick, grasp, lift, put, ..., but not an arm, nor after "not") or, where the
+    card says which end of the gripper's range is closed, by a gripper that closes and opens again. Then a contact or
+    tactile sensor, the effort of the gripper, or a force-torque sensor at the wrist must rise from its zero for a tenth
+    of a second while the gripper is closed. The zero is taken at the episode's start, and the rise is counted in
+    multiples of the sensor's own noise. Without it the demonstration grasped nothing, or the sensor recorded nothing;
+    either way a policy learns to go on with an empty hand. When no claimed grasp of the whole corpus is felt, the
+    sensor is to blame and is named once. Efforts of an arm's joints follow its motion and do not count as a sensor.
+    Episodes that are labelled as failed say so already, and are told as a trait.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[Reads] = Reads(motion=True, channels=True, task=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from gristmill.check import Column, Measured, Reads, measuring
 from gristmill.episode import Episode
@@ -15,8 +16,11 @@ from gristmill.grasping import SUSTAINED_S, TOUCHED, Hand, can_feel, failed, han
 from gristmill.grouping import by_channel, strongest
 from gristmill.manifest import Manifest, finding
 from gristmill.runs import runs_of
+from gristmill.types import FloatArray
 
 _LOST, _FURTHER = "lost", "further"
+_WINDOW = 256  # samples that are looked at together
+_OPENED, _SLACK = 0.1, 0.02  # shares of the range: how far a gripper has opened, and stands still
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +35,7 @@ class Slip:
     as failed say so already, and are told as a trait.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[Reads] = Reads(motion=True, channels=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("carried_s", unit="s", about="how long something was carried", metric=True),
@@ -110,10 +114,14 @@ class Slip:
         """The first samples at which the fingers stand still on what they hold; a state that hung does not count."""
         width = max(2, hand.motion.clock.frames(self.rest_s))
         position, repeats = hand.position, hand.motion.repeats
-        for at in range(start, stop - width + 1):
-            window = position[at : at + width]
-            if window.max() - window.min() <= self.further / 5 * hand.range and not repeats[at : at + width - 1].all():
-                return slice(at, at + width)
+        for at in range(start, stop - width + 1, _WINDOW):
+            end = min(at + _WINDOW + width - 1, stop)
+            windows = sliding_window_view(position[at:end], width)
+            rests = np.ptp(windows, axis=1) <= self.further / 5 * hand.range
+            rests &= ~sliding_window_view(repeats[at : end - 1], width - 1).all(axis=1)
+            if rests.any():
+                first = at + int(rests.argmax())
+                return slice(first, first + width)
         return None
 
 
@@ -127,7 +135,7 @@ def _carries(hand: Hand) -> list[tuple[int, int]]:
     for begin, _ in runs_of(hand.felt >= TOUCHED, hand.motion.clock.frames(SUSTAINED_S)):
         if begin < after:
             continue
-        stop = after = min(_opening(signal, begin, hand.range) for signal in signals)
+        stop = after = _opening(signals, begin, hand.range)
         felt = hand.felt[begin:stop]
         if len(felt):
             firm = np.flatnonzero(felt >= ranked(felt, 0.75) / 2)
@@ -135,12 +143,29 @@ def _carries(hand: Hand) -> list[tuple[int, int]]:
     return found
 
 
-def _opening(closeness: np.ndarray, begin: int, whole: float) -> int:
-    """The sample at which a gripper leaves its most closed place to open by a tenth of its range, from `begin` on."""
-    signal = closeness[begin:]
-    most = np.maximum.accumulate(signal)
-    opened = np.flatnonzero(most - signal > 0.1 * whole)
-    if not len(opened):
-        return len(closeness)
-    before = signal[: int(opened[0]) + 1]
-    return begin + int(np.flatnonzero(before >= before.max() - 0.02 * whole)[-1]) + 1
+def _opening(closeness: list[FloatArray], begin: int, whole: float) -> int:
+    """The sample at which a gripper begins to open, from `begin` on.
+
+    It is told by whichever signal, of its position and of its command, first falls by a tenth of the range: the sample
+    at which that leaves its most closed place. Windows double, so that no more is looked at than twice the answer.
+    """
+    frames, size = len(closeness[0]), _WINDOW
+    while True:
+        end = min(begin + size, frames)
+        found = []
+        for signal in closeness:
+            part = signal[begin:end]
+            opened = np.maximum.accumulate(part) - part > _OPENED * whole
+            if opened.any():
+                found.append((int(opened.argmax()), signal))
+        if found:
+            first = min(at for at, _ in found)
+            return begin + min(_left(s[begin : begin + first + 1], _SLACK * whole) for at, s in found if at == first)
+        if end == frames:
+            return frames
+        size *= 2
+
+
+def _left(closeness: FloatArray, slack: float) -> int:
+    """Samples up to the last one within `slack` of the most closed place."""
+    return int(np.flatnonzero(closeness >= closeness.max() - slack)[-1]) + 1
