@@ -87,6 +87,12 @@ def test_steps_in_either_frame_lead_where_they_came_from(seed):
     assert r.relative(turn @ start, turn @ end, "base") == pytest.approx(turn @ base @ turn.T, abs=1e-12)
 
 
+@given(st.floats(-3, 3), st.floats(-3, 3), st.floats(-16, -2), st.sampled_from([-1, 1]))
+def test_angles_near_the_pole_of_pitch_mean_the_same_rotation(roll, yaw, power, side):
+    matrix = r.matrix_of_rpy(np.array([roll, side * (np.pi / 2 - 10**power), yaw]))
+    assert r.matrix_of_rpy(r.rpy_of_matrix(matrix)) == pytest.approx(matrix, abs=5e-8)
+
+
 def test_signs_are_made_continuous():
     path = Rotation.from_rotvec(np.linspace(0, 3, 50)[:, None] * [0.0, 0.6, 0.8]).as_quat()
     path *= np.sign(path[:1, 3:])

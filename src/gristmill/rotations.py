@@ -13,6 +13,7 @@ from gristmill.limbs import ROTATION_WIDTH, RotationForm
 from gristmill.types import FloatArray
 
 _SMALL_RAD = 1e-6  # below it, series replace quotients of vanishing numbers
+_POLE = 1e-8  # cosine of pitch: taking roll for 0 is wrong by it, and rounding by the smallest number over it
 
 
 def to_matrix(values: FloatArray, form: RotationForm, order: str = "xyzw") -> FloatArray:
@@ -145,7 +146,7 @@ def rpy_of_matrix(matrix: FloatArray) -> FloatArray:
     """(..., 3) roll, pitch in [-pi/2, pi/2] and yaw; at the poles of pitch, where only their sum counts, roll is 0."""
     m = matrix
     cosine = np.hypot(m[..., 0, 0], m[..., 1, 0])
-    pole = cosine < _SMALL_RAD
+    pole = cosine < _POLE
     roll = np.where(pole, 0.0, np.arctan2(m[..., 2, 1], m[..., 2, 2]))
     yaw = np.where(pole, np.arctan2(-m[..., 0, 1], m[..., 1, 1]), np.arctan2(m[..., 1, 0], m[..., 0, 0]))
     return np.stack([roll, np.arctan2(-m[..., 2, 0], cosine), yaw], axis=-1)
