@@ -54,4 +54,16 @@ def test_a_noisy_corpus_is_counted(sides, accused):
     manifest = manifest_of(check, list(recorded()) * 5)
     claimed = np.where(np.arange(40) < sides, 0.012, 0.010)
     cells = {"claimed_rad": claimed, "other_rad": 0.022 - claimed}
-    assert len(list(check.judge(replace(manifest, cells=cells)))) == accused
+    found = list(check.judge(replace(manifest, cells=cells)))
+    assert len(found) == accused
+    assert all((f.measured, f.threshold) == pytest.approx((0.012, 1.05 * 0.010)) for f in found)
+
+
+def test_what_is_counted_in_exceeds_what_it_is_measured_by():
+    """Four episodes are clear; the other four hardly turn, and lie on the same side."""
+    check = QuaternionOrder()
+    manifest = manifest_of(check, list(recorded()))
+    claimed, other = np.array([0.2] * 4 + [0.003] * 4), np.array([0.001] * 4 + [0.002] * 4)
+    found = list(check.judge(replace(manifest, cells={"claimed_rad": claimed, "other_rad": other})))
+    assert [f.threshold for f in found] == pytest.approx([0.004] * 4 + [0.002] * 4)
+    assert all((f.measured or 0) > (f.threshold or 0) for f in found)

@@ -75,12 +75,15 @@ class QuaternionOrder:
         claimed, other = manifest["claimed_rad"], manifest["other_rad"]
         against = (claimed > self.least_rad) & (claimed > self.factor * other) & (other < self.fits_rad)
         for_it = (other > self.least_rad) & (other > self.factor * claimed) & (claimed < self.fits_rad)
+        # What the claimed order's misfit had to exceed, episode by episode.
+        limit = np.maximum(self.least_rad, self.factor * other)
         if against.sum() >= max(3.0, self.share * (against.sum() + for_it.sum())):
-            against = against | ((claimed > other) & ~for_it)
+            counted = (claimed > other) & ~for_it & ~against
+            limit, against = np.where(counted, other, limit), against | counted
         lost, won = claimed > self.tie * other, other > self.tie * claimed
         surplus = float(lost.sum()) - float(won.sum())
         if surplus > self.deviations * np.sqrt(lost.sum() + won.sum()) and robust.median(other[lost]) < self.fits_rad:
-            against = against | lost
+            limit, against = np.where(lost & ~against, self.tie * other, limit), against | lost
         order = manifest.embodiment.quaternion_order
         actual = "wxyz" if order == "xyzw" else "xyzw"
         for row in np.flatnonzero(against).tolist():
@@ -92,6 +95,6 @@ class QuaternionOrder:
                 f"misses what the joints do by {claimed[row]:.2g} rad, read as {actual} by {other[row]:.2g} rad; "
                 f"it is {actual}",
                 measured=claimed[row],
-                threshold=max(self.least_rad, self.factor * float(other[row])),
+                threshold=limit[row],
                 unit="rad",
             )
