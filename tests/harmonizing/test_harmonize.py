@@ -61,6 +61,7 @@ def test_joints_by_hand(joint, values, expected):
         (Joint(name="a", unit="tick"), "without ticks_per_turn"),
         (Joint(name="a", unit="tick", ticks_per_turn=4096), "no zero_tick"),
         (Joint(name="a", unit="percent"), "without lower_rad and upper_rad"),
+        (Joint(name="a", kind="prismatic", unit="rad"), "moves in m or mm"),
         (Joint(name="a", kind="hand"), "does not list it under pass_through"),
         (Joint(name="a", kind="gripper"), "at which values it is closed and open"),
     ],

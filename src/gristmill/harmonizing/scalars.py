@@ -16,6 +16,8 @@ def why_not(joint: Joint) -> str:
         return f"the card gives its unit as {joint.unit}" + (
             f" without {need[joint.unit]}" if joint.unit in need else ""
         )
+    if joint.kind == "prismatic" and joint.unit not in ("m", "mm"):
+        return f"the card gives its unit as {joint.unit}, and a prismatic joint moves in m or mm"
     return "the card gives no zero_tick" if joint.zero is None else ""
 
 
