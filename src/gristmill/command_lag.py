@@ -16,6 +16,7 @@ from gristmill.types import FloatArray, Mask
 
 _LATE = 1.5  # periods from which on an interval is a gap
 _DIFFERENCE_S = 0.1  # velocities are taken over this time, so that sensor noise does not drown them
+_LEAST_VARYING = 1e-3  # share of velocities' energy below which they are one speed
 _LEAST_ENERGY = 0.01  # share of the whole energies below which what meets at a delay is too little to compare
 
 
@@ -25,7 +26,7 @@ class CommandLag:
 
     Attributes:
         lag_s: that delay.
-        match: correlation there, -1 to 1.
+        match: correlation there, 0 to 1, of what velocities vary around their means.
     """
 
     lag_s: float
@@ -77,7 +78,7 @@ def _velocity(motion: Motion, rows: np.ndarray | slice, hop: int) -> FloatArray:
 
 
 def _delay(state: FloatArray, command: FloatArray, known: Mask | None, first: int, last: int) -> tuple[float, float]:
-    """Delay in samples within [first, last] at which `state` follows `command` best, and the correlation there.
+    """Delay in samples within [first, last] at which `state` follows `command` best, and how well it does there.
 
     Args:
         state: (p, k) velocities.
@@ -110,7 +111,11 @@ def _delay(state: FloatArray, command: FloatArray, known: Mask | None, first: in
         return np.nan, np.nan  # the largest correlation lies elsewhere: no delay within bounds
     before, peak, after = (float(score) for score in scores[best - 1 : best + 2])
     bend = before - 2 * peak + after
-    return first + best + (0.5 * (before - after) / bend if bend < 0 else 0.0), peak
+    # At one speed every delay agrees; what tells them apart is how far velocities vary around their means.
+    steady = np.square(np.add.reduce(both, axis=2)).sum(axis=1) / (frames if known is None else np.count_nonzero(known))
+    varies = 1 - float((steady / sums[:, -1]).max())
+    match = 1 - (1 - peak) / varies if varies > _LEAST_VARYING else 0.0
+    return first + best + (0.5 * (before - after) / bend if bend < 0 else 0.0), max(match, 0.0)
 
 
 def _met(sums: FloatArray, frames: int, first: int) -> FloatArray:

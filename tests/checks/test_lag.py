@@ -101,8 +101,24 @@ def test_energies_that_meet_are_those_of_direct_sums():
     at = int(np.argmax(found))
     before, peak, after = found[at - 1 : at + 2]
     expected = at - 6 + 0.5 * (before - after) / (before - 2 * peak + after)
+    # What is left of the energies when each joint's mean is taken away, of whichever varies less.
+    varies = min((80 * v.var(axis=1)).sum() / (v**2).sum() for v in (state, command))
+    match = 1 - (1 - peak) / varies
     for known in (None, np.ones(80, bool)):
-        assert _delay(state, command, known, -6, 20) == pytest.approx((expected, peak), rel=1e-9)
+        assert _delay(state, command, known, -6, 20) == pytest.approx((expected, match), rel=1e-9)
+
+
+def test_motion_at_one_speed_tells_no_delay():
+    """Every delay agrees, and noise picks one."""
+    rng, t = np.random.default_rng(2), np.arange(240) / 30
+    wheels = np.outer(t, [0.1, 0.2, 0.3])
+    made = [make_episode(state=wheels - 0.03 + rng.normal(0, 1e-3, (240, 3)), action=wheels) for _ in range(8)]
+    for measured in measure_all(Lag(), made):
+        assert measured is not None and not float(measured.values["match"]) >= 0.1
+    swaying = wheels + 0.1 * np.sin(0.8 * t)[:, None]
+    (measured,) = measure_all(Lag(), [make_episode(state=swaying[3:], action=swaying[:-3])])
+    assert measured is not None and measured.values["match"] > 0.99
+    assert measured.values["lag_s"] == pytest.approx(-0.1, abs=0.002)
 
 
 def test_commands_that_are_velocities():

@@ -34,7 +34,7 @@ class Lag:
     reads: ClassVar[Reads] = Reads(motion=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("lag_s", unit="s", about="delay from commanded to reached positions", metric=True),
-        Column("match", about="correlation of velocities at that delay, -1 to 1"),
+        Column("match", about="correlation of velocities at that delay, 0 to 1; of motion at one speed 0"),
         Column("rate_lag_s", unit="s", about="the same, with the actions read as velocities"),
         Column("rate_match", about="correlation at that delay"),
     )
