@@ -56,6 +56,25 @@ def test_an_episode_on_the_grid_stays_as_it_is() -> None:
     assert episode.id == raw.id
 
 
+def test_marks_of_a_single_sample_survive_a_slower_timeline() -> None:
+    times = np.arange(60) / 30
+    for at, frame in ((59, 19), (30, 10), (31, 10), (0, 0)):  # at 10 Hz, two of three samples stand in no frame
+        done = np.arange(60) == at
+        episode = resample(
+            streams({"action": ("action", times, times), "next.done": ("done", times, done)}), Resample(rate_hz=10)
+        )
+        marked = episode.channels["next.done"].values
+        assert marked.dtype == bool
+        assert np.flatnonzero(marked[:, 0]).tolist() == [frame]
+
+
+def test_no_companion_is_taken_for_state_or_action_by_its_name() -> None:
+    episode = resample(reaching(3, frames=90), Resample(rate_hz=30))
+    companions = episode.channels.keys() - reaching(3, frames=90).channels.keys()
+    assert companions == {"provenance.observation.state", "provenance.action"}
+    assert not any(key.startswith(("observation", "action")) for key in companions)
+
+
 def test_times_rounded_to_float32_are_still_on_the_grid() -> None:
     raw = reaching(3, frames=300, times_s=(np.arange(300) / 30).astype(np.float32))
     episode = resample(raw, Resample(rate_hz=30))
@@ -294,7 +313,7 @@ def test_pictures_are_the_nearest_ones_and_say_which_repeat() -> None:
     assert len(seen.packets()) == 31
     np.testing.assert_array_equal(seen.packets().times_s, episode.times_s)
     assert (np.diff(seen.packets().hashes.astype(object)) == 0).tolist()[:4] == [True, False, True, True]
-    key = "observation.cameras.top.frames.provenance"
+    key = "provenance.observation.cameras.top.frames"
     assert provenance_key(camera.info.key, camera=True) == key
     assert episode.channels[key].names == (camera.info.key,)
     assert episode.channels[key].values[:5, 0].tolist() == [OBSERVED, HELD, HELD, OBSERVED, HELD]

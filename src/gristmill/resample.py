@@ -1,6 +1,6 @@
 """Resampling: an episode whose streams have clocks of their own becomes one with a single timeline.
 
-Only when a recipe asks for it (`[resample]`). Each channel gets a companion `KEY.provenance` (uint8, see
+Only when a recipe asks for it (`[resample]`). Each channel gets a companion `provenance.KEY` (uint8, see
 `Provenance`), so that what was not observed can be dropped or masked later. Nothing here reads or writes a file.
 """
 
@@ -38,6 +38,7 @@ from gristmill.types import IntArray, Table, TimesS
 if TYPE_CHECKING:
     from gristmill.video.resampled import ResampledCamera
 
+_EVENTS = ("done", "success")  # roles of channels in which a single sample tells
 RECORDED = "recorded"  # the clock of a stream that was resampled, when the recording names none
 
 __all__ = ["Featurized", "Provenance", "Resample", "Timeline", "as_episode", "featurize", "provenance_key", "resample"]
@@ -63,7 +64,7 @@ def resample(episode: Episode, rule: Resample) -> Episode:
 
     Returns:
         An episode of the same id. Times begin at 0 s. For each channel KEY there is a further channel
-        `KEY.provenance`, and one for each camera (see `provenance_key`). `clocks` holds the recorded times.
+        `provenance.KEY`, and one for each camera (see `provenance_key`). `clocks` holds the recorded times.
 
     Raises:
         RecordingError: it cannot be read, or no timeline covers its states and actions.
@@ -88,6 +89,8 @@ def featurize(episode: Episode, rule: Resample) -> Featurized:
         if where is None:
             where = lying[id(channel.times_s)] = around(channel.times_s, timeline, rule)
         values, codes = _resampled(channel, where, timeline, rule, episode.embodiment)
+        if channel.role in _EVENTS:
+            values = _with_events(values, channel, timeline)
         channels[key] = Channel(key, channel.role, values, times_s, channel.names)
         name = provenance_key(key)
         companions[name] = Channel(name, "other", _least(codes, earlier.get(name), timeline, rule), times_s, (key,))
@@ -194,6 +197,18 @@ def _sampled(
         mask = lacking[:, members[0]]
         own = around(np.where(mask, np.nan, channel.times_s), timeline, rule) if mask.any() else where
         yield [dims[at] for at in members], own
+
+
+def _with_events(values: Table, channel: Channel, timeline: Timeline) -> Table:
+    """Marks of an end or a success, which may stand in one sample alone, in the frame nearest to theirs."""
+    at = (channel.times_s - timeline.start_s) * timeline.rate_hz
+    known = np.isfinite(at) & (at >= -0.5) & np.isfinite(channel.values).all(axis=1)
+    frames = np.clip(np.rint(np.where(known, at, 0)), 0, timeline.frames - 1).astype(np.intp)
+    marked = known & channel.values.any(axis=1)
+    if timeline.frames and marked.any():
+        values = values.copy()
+        np.maximum.at(values, frames[marked], channel.values[marked])
+    return values
 
 
 def _of_group(values: Table, where: Around, group: DimGroup) -> tuple[Table, IntArray]:

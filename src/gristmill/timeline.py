@@ -21,7 +21,7 @@ from gristmill.types import FloatArray, IntArray, TimesS
 if TYPE_CHECKING:
     from gristmill.episode import Camera, CameraInfo, Channel, Episode
 
-VERSION = 2  # raise it when resampled values change
+VERSION = 3  # raise it when resampled values change
 
 Method = Literal["hold", "linear", "slerp", "nearest"]
 
@@ -54,23 +54,24 @@ class Provenance(IntEnum):
     OBSERVED = 3
 
 
-SUFFIX = ".provenance"  # of the channels that hold these codes
-OF_CAMERAS = ".frames.provenance"
+PREFIX = "provenance."  # of the channels that hold these codes
+OF_CAMERAS = ".frames"
 
 
 def provenance_key(key: str, *, camera: bool = False) -> str:
     """The channel that holds the codes of a channel, or of a camera's frames.
 
-    LeRobot takes every feature with "image" in its name for pictures, so `observation.images.top` has its codes in
-    `observation.cameras.top.frames.provenance`. The channel's only name is the key of what it tells of.
+    LeRobot takes every feature with "image" in its name for pictures, and hands every one that begins with
+    "observation" or "action" to the policy, so `observation.images.top` has its codes in
+    `provenance.observation.cameras.top.frames`. The channel's only name is the key of what it tells of.
     """
-    return key.replace("image", "camera") + (OF_CAMERAS if camera else SUFFIX)
+    return PREFIX + key.replace("image", "camera") + (OF_CAMERAS if camera else "")
 
 
 def is_companion(channel: Channel) -> bool:
     """Whether a channel holds provenance codes of another one, or of a camera."""
     return (
-        channel.key.endswith(SUFFIX)
+        channel.key.startswith(PREFIX)
         and channel.values.dtype == np.uint8
         and channel.values.shape[1] == len(channel.names) == 1
     )

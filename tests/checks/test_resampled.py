@@ -139,7 +139,7 @@ def test_all_holes_count_however_many_there_are():
     times = np.arange(1500 * 50).reshape(1500, 50)[:, :30].ravel() / 100
     episode = streamed(times, Resample(rate_hz=100))
     (measured,) = measure_all(Resampled(), [episode])
-    codes = episode.channels["wrench.provenance"].values[:, 0]
+    codes = episode.channels["provenance.wrench"].values[:, 0]
     unobserved_s = np.count_nonzero(codes != Provenance.OBSERVED) / 100
     assert unobserved_s == pytest.approx(1499 * 0.2)
     assert sum(e.strength for e in measured.events) == pytest.approx(unobserved_s)
@@ -164,7 +164,7 @@ def test_events_add_up_to_what_was_not_observed(seed: int, max_gap_s: float):
     stays[: rng.integers(5, 40)] = stays[600 - rng.integers(5, 40) :] = False
     episode = streamed(times[stays], Resample(rate_hz=100, max_gap_s=max_gap_s), span_s=5.99)
     (measured,) = measure_all(Resampled(), [episode])
-    codes = episode.channels["wrench.provenance"].values[:, 0]
+    codes = episode.channels["provenance.wrench"].values[:, 0]
     assert sum(e.strength for e in measured.events) == pytest.approx(
         np.count_nonzero(codes != Provenance.OBSERVED) / 100
     )

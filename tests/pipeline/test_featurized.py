@@ -141,7 +141,7 @@ def test_a_prepared_corpus_agrees_with_its_episodes(tmp_path: Path) -> None:
         assert episode.rate_hz == RATE_HZ
         assert all(len(c.values) == expected for c in episode.channels.values())
         assert len(episode.dims) == len(corpus.facts.dims)
-        assert list(episode.channels) == [STATE, ACTION, f"{STATE}.provenance", f"{ACTION}.provenance"]
+        assert list(episode.channels) == [STATE, ACTION, f"provenance.{STATE}", f"provenance.{ACTION}"]
 
 
 def test_what_was_kept_is_what_is_made(tmp_path: Path) -> None:
@@ -420,17 +420,17 @@ def test_a_resampled_corpus_is_exported_with_what_is_said_of_its_values(opened, 
     exported = sources.open_path(tmp_path / "out")
     assert exported.facts.rate_hz == RATE_HZ
     assert len(exported.table) == 5
-    keys = [STATE, ACTION, *(f"{k}.provenance" for k in (STATE, ACTION, "observation.cameras.front.frames"))]
+    keys = [STATE, ACTION, *(f"provenance.{k}" for k in (STATE, ACTION, "observation.cameras.front.frames"))]
     for episode, row in zip(exported.episodes(range(5)), range(5), strict=True):
         expected = next(made._corpora["logs"].episodes([row]))
         for key in keys:
             np.testing.assert_array_equal(episode.channels[key].values, expected.channels[key].values)
         assert len(episode.cameras[FRONT].packets()) == 177
-    held = next(exported.episodes([2])).channels[f"{STATE}.provenance"].values
+    held = next(exported.episodes([2])).channels[f"provenance.{STATE}"].values
     # 12 of the hole's 0.4 s lie on the timeline: from 2.03 to 2.36 s.
     assert np.count_nonzero(held == Provenance.INTERPOLATED) == 12
     assert np.count_nonzero(held == Provenance.OBSERVED) == 177 - 12
-    feature = exported.facts.features["observation.cameras.front.frames.provenance"]
+    feature = exported.facts.features["provenance.observation.cameras.front.frames"]
     assert (feature["dtype"], feature["shape"], feature["names"]) == ("uint8", [1], [FRONT])
 
 

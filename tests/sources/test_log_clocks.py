@@ -109,7 +109,7 @@ def test_a_log_with_a_hole_comes_to_one_timeline(tmp_path: Path) -> None:
     times = episode.times_s
     # Both streams sample one motion, so that resampled ones must be that motion, and agree with one another.
     expected = np.stack([motion(t) for t in times])
-    observed = episode.channels[f"{STATE}.provenance"].values[:, 0] == Provenance.OBSERVED
+    observed = episode.channels[f"provenance.{STATE}"].values[:, 0] == Provenance.OBSERVED
     np.testing.assert_allclose(episode.channels[STATE].values[observed], expected[observed], atol=1e-6)
     # Between two commands, 25 ms apart, a line is off by at most a^2 h^2 / 8.
     arm = slice(0, 4)  # the last command is a gripper's, and not averaged
@@ -147,4 +147,4 @@ def test_two_publishers_of_one_topic_take_turns_on_the_timeline(tmp_path: Path) 
         step = episode.times_s / 0.02
         expected = np.stack([np.minimum(step, 99), -np.minimum(step, 99), np.maximum(step - 0.35, 0)], axis=1)
         np.testing.assert_allclose(episode.channels[STATE].values, expected, atol=1e-6)
-        assert set(episode.channels[f"{STATE}.provenance"].values[:, 0]) == {Provenance.OBSERVED}
+        assert set(episode.channels[f"provenance.{STATE}"].values[:, 0]) == {Provenance.OBSERVED}

@@ -14,7 +14,7 @@ from gristmill.episode import Channel, Episode
 from gristmill.finding import Event, Finding, Kind, Span
 from gristmill.manifest import Manifest, finding
 from gristmill.runs import runs_of
-from gristmill.timeline import OF_CAMERAS, SUFFIX, Provenance, is_companion
+from gristmill.timeline import OF_CAMERAS, PREFIX, Provenance, is_companion
 from gristmill.types import FloatArray
 
 _LATE = 1.5  # usual distances between observed frames; a longer one is a hole in the stream
@@ -32,7 +32,7 @@ class Resampled:
     half a period, interpolated or held when the next one is further away, missing beyond `max_gap_s`; a recorded NaN is
     no sample. A slow stream has regular values in between, which is a trait. A hole in a stream that was filled is a
     risk, because nobody saw what happened there, and so is what was filled before a stream began or after it ended; its
-    spans can be cut (`"resampled.filled_gap" = "trim"`) or masked by the channel `KEY.provenance` in training. Missing
+    spans can be cut (`"resampled.filled_gap" = "trim"`) or masked by the channel `provenance.KEY` in training. Missing
     values are defects of their channel, missing pictures of their camera.
     """
 
@@ -48,7 +48,7 @@ class Resampled:
         Column("others", about="largest share of unobserved values in a channel that is neither state nor action"),
     )
     fix: ClassVar[str] = (
-        "Cut the spans by a gate rule (`trim`), mask them in training by the channel KEY.provenance, or change "
+        "Cut the spans by a gate rule (`trim`), mask them in training by the channel provenance.KEY, or change "
         "`max_gap_s` and the methods in [resample]."
     )
     source: ClassVar[str] = (
@@ -60,7 +60,7 @@ class Resampled:
     def measure(self, episode: Episode) -> Measured:
         """Shares of each dimension and camera; events are holes that were filled and stretches that are missing."""
         for key in episode.channels:  # a plain loop: most episodes are as recorded
-            if key.endswith(SUFFIX):
+            if key.startswith(PREFIX):
                 break
         else:
             return Measured()  # nothing was filled in
