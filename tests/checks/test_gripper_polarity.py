@@ -107,6 +107,11 @@ def test_a_recording_that_begins_with_something_in_the_hand_tells_nothing():
     opening = np.interp(T, [0, 3.9, 4.3], [0.2, 0.2, 1])
     measured = GripperPolarity().measure(with_gripper(0, opening, wrench(held, push=(0, 0, 5))))
     assert "tells when something is held" in str(measured.unknown)
+    # Nor does pressure, even if it is taken up again.
+    pressure = 1.0 + 5 * ((T < 4) | (T > 8))[:, None]
+    opening = np.interp(T, [0, 3.9, 4.3, 7.6, 8], [0.2, 0.2, 1, 1, 0.2])
+    measured = GripperPolarity().measure(with_gripper(0, opening, pressure, "observation.tactile"))
+    assert "tells when something is held" in str(measured.unknown)
 
 
 def test_one_episode_that_opens_its_fingers_and_pushes_accuses_nobody():

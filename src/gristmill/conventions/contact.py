@@ -93,8 +93,8 @@ def _from_force(channel: Channel, recorded: np.ndarray) -> Mask | None:
 
     Rest is what the sensor says while the episode begins, axis by axis: it may have a bias, or carry a tool, and
     contact may then take weight off it. That weight turns with the hand, so of forces in space only what changes their
-    size counts. A recording that begins in contact seems to come to rest when it ends; where the force falls and
-    stays away, the two cannot be told apart.
+    size counts. A recording that begins in contact seems to be touched when it is let go: where the force falls and
+    stays so to the end, or that of a sensor that knows no less than nothing falls at all, nothing is told.
     """
     values = np.asarray(recorded, np.float64)
     if not np.isfinite(values).all() or not np.abs(values).max() < _HUGE:
@@ -114,9 +114,8 @@ def _from_force(channel: Channel, recorded: np.ndarray) -> Mask | None:
     if not strongest > 2 * threshold:
         return None
     found = away - level > threshold
-    if found[-start:].mean() > 0.5 and np.median(size[found]) < usual:
-        return None
-    return found
+    falls = np.median(size[found]) < usual
+    return None if falls and (values.min() >= 0 or found[-start:].mean() > 0.5) else found
 
 
 def _from_motion(channel: Channel) -> Mask | None:

@@ -14,7 +14,7 @@ from gristmill.motion import Motion
 from gristmill.types import FloatArray, IntArray
 
 # Coordinates of rotations: q and -q are one rotation, and angles wrap around together, so none has a sign of its own.
-_ROTATION = re.compile(r"quat|orient|rot|roll|pitch|yaw|euler|axis|(^|[^a-z])[qr][wxyz]$")
+_ROTATION = re.compile(r"quat|orient|rot|roll|pitch|yaw|euler|axis_?angle|(^|[^a-z])[qr][wxyz]$")
 
 
 @lru_cache(maxsize=64)
