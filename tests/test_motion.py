@@ -146,3 +146,24 @@ def test_the_quick_look_never_misses_a_still_window(role, below):
         assert grid is not None
         still = np.count_nonzero(sliding(motion, grid, slice(None)).spread <= below)
         assert may_rest(motion, grid, slice(None), below) >= still
+
+
+def test_choices_change_among_few_whole_numbers():
+    rng = np.random.default_rng(0)
+    columns = {
+        "keys": rng.integers(0, 2, 200),
+        "actions": rng.permutation(np.arange(200) % 18),
+        "one more than Atari has": rng.permutation(np.arange(200) % 19),
+        "constant": np.full(200, 3),
+        "halves": rng.integers(0, 4, 200) / 2,
+        "a place": np.linspace(0, 1, 200),
+    }
+    motion = motion_of(make_episode(state=np.stack(list(columns.values()), axis=1).astype(np.float32)))
+    assert dict(zip(columns, motion.choices.tolist(), strict=True)) == {
+        "keys": True,
+        "actions": True,
+        "one more than Atari has": False,
+        "constant": False,
+        "halves": False,
+        "a place": False,
+    }

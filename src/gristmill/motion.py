@@ -30,6 +30,10 @@ _NOISE_SPAN = 100.0
 # Of two peers, the one that moved less counts as if it had moved at least this share of the other's range.
 _SHARE_OF_WIDEST = 0.1
 
+# Dimensions that take at most so many values, whole numbers all, are choices and no places. Atari's full set has 18
+# actions (Bellemare et al., The Arcade Learning Environment, JAIR 47, 2013); keys and one-hot codes have two.
+_CHOICES = 18
+
 
 def motion_of(episode: Episode) -> Motion:
     """The motion of an episode, kept with it.
@@ -92,6 +96,20 @@ class Motion:
         real = sizes > _ROUNDING[sizes.dtype.char] * np.maximum(ordered[:, -1:], -ordered[:, :1])
         # Where nothing is more than rounding, this is the smallest rounding error, most often 0.
         return sizes[np.arange(len(sizes)), real.argmax(axis=1)]
+
+    @lazy
+    def choices(self) -> Mask:
+        """(D,) which dimensions change among a few whole numbers, as keys do: nothing moves between those."""
+        ordered = self.sorted
+        chosen = np.zeros(len(ordered), bool)
+        if not self.frames:
+            return chosen
+        # Most dimensions are no whole numbers, which their extremes and their middle tell.
+        told = ordered[:, [0, self.frames // 2, -1]]
+        for row in np.flatnonzero((np.rint(told) == told).all(axis=1)).tolist():
+            values = ordered[row, np.append(np.flatnonzero(np.diff(ordered[row])), -1)]
+            chosen[row] = 1 < len(values) <= _CHOICES and bool((np.rint(values) == values).all())
+        return chosen
 
     @lazy
     def _wraps(self) -> tuple[FloatArray, Signal] | None:

@@ -59,3 +59,20 @@ def test_a_joint_that_rests_elsewhere_may_move_once():
 
 def test_too_few_episodes_say_nothing():
     assert judge(Outliers(), [burst(0), reaching(1), reaching(2)]) == []
+
+
+def test_a_choice_that_is_rarely_made_is_no_leap():
+    rng = np.random.default_rng(0)
+    episodes = []
+    for index in range(20):
+        chosen = np.repeat(rng.integers(0, 5, 50), 8)
+        if index == 3:
+            chosen[80:96] = chosen[200:208] = 17
+        state = np.cumsum((chosen == 1) * 0.05 - (chosen == 2) * 0.05)
+        episodes.append(make_episode(state=state, action=chosen, index=index, rate_hz=10))
+    assert judge(Outliers(), episodes) == []
+    # Numbers that are none of the choices are found as before.
+    wild = np.repeat(rng.integers(0, 5, 50), 8)
+    wild[80:96] = 32000
+    episodes[5] = make_episode(state=np.linspace(0, 1, 400), action=wild, index=5, rate_hz=10)
+    assert [f.row for f in judge(Outliers(), episodes)] == [5]

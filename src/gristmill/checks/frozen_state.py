@@ -13,16 +13,12 @@ from gristmill.check import Column, Measured, Reads, measuring
 from gristmill.episode import Episode
 from gristmill.finding import Event, Finding, Kind
 from gristmill.grouping import by_channel, strongest
-from gristmill.layout import Layout
 from gristmill.manifest import Manifest, finding
 from gristmill.motion import Motion, motion_of
 from gristmill.runs import runs_of
-from gristmill.types import FloatArray, IntArray, Mask, Signal
+from gristmill.types import FloatArray, IntArray, Signal
 
 _PARTS = 4  # parts of a run whose mean commands are compared
-# Commands that take at most so many values, whole numbers all, are choices and no places. Atari's full set has 18
-# actions (Bellemare et al., The Arcade Learning Environment, JAIR 47, 2013); keys and one-hot codes have two.
-_CHOICES = 18
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,11 +68,10 @@ class FrozenState:
         repeated = int(np.count_nonzero(motion.repeats))
         events: list[Event] = []
         if len(layout.features) > 1 or repeated >= shortest:
-            choices = _choices(motion)
-            if choices.all():
+            if motion.choices[layout.action].all():
                 return Measured(unknown="its commands are choices, such as keys, between which nothing moves")
             for key, rows in layout.features.items():
-                events += self._frozen(motion, key, rows, shortest, choices)
+                events += self._frozen(motion, key, rows, shortest)
         return Measured({"repeated": repeated / len(motion.repeats)}, strongest(events))
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
@@ -118,8 +113,8 @@ class FrozenState:
             fix="Look at an episode; if its robot did move, the connection to the driver was lost all along.",
         )
 
-    def _frozen(self, motion: Motion, key: str, rows: slice, shortest: int, choices: Mask) -> Iterator[Event]:
-        commands, weights = self._commands(motion.layout, rows, choices)
+    def _frozen(self, motion: Motion, key: str, rows: slice, shortest: int) -> Iterator[Event]:
+        commands, weights = self._commands(motion, rows)
         if not len(commands):
             return
         still = np.maximum.reduce(motion.step_sizes[rows], axis=0) == 0
@@ -129,28 +124,16 @@ class FrozenState:
             moved = float((_way(values) * weights / motion.scale[commands]).max())
             yield Event(*motion.clock.span_s(start, stop + 1), moved, key)
 
-    def _commands(self, layout: Layout, rows: slice, choices: Mask) -> tuple[IntArray, FloatArray]:
+    def _commands(self, motion: Motion, rows: slice) -> tuple[IntArray, FloatArray]:
         """Commands that this state feature answers, all of them when none is its own; and what each counts."""
+        layout = motion.layout
         mine = np.arange(rows.start, rows.stop)
         if not layout.arm[mine].any():
             return mine[:0], np.zeros(0)
         own = layout.index[layout.pairs.action][np.isin(layout.index[layout.pairs.state], mine)]
         commands = own if len(own) else layout.index[layout.action]
-        commands = commands[~choices[commands - layout.states]]
+        commands = commands[~motion.choices[commands]]
         return commands, np.where(layout.arm[commands], 1.0, self.gripper_counts)
-
-
-def _choices(motion: Motion) -> Mask:
-    """(a,) which commands take a few whole numbers only."""
-    commands = motion.sorted[motion.layout.action]
-    chosen = np.zeros(len(commands), bool)
-    # Most commands are no whole numbers, which their extremes and their middle tell.
-    told = commands[:, [0, commands.shape[1] // 2, -1]]
-    for row in np.flatnonzero((np.rint(told) == told).all(axis=1)).tolist():
-        changes = np.flatnonzero(np.diff(commands[row]))
-        values = commands[row, np.append(changes, -1)]
-        chosen[row] = 1 < len(values) <= _CHOICES and bool((np.rint(values) == values).all())
-    return chosen
 
 
 def _way(values: Signal) -> FloatArray:

@@ -31,10 +31,11 @@ class Outliers:
     episode's second largest and second smallest value with the band that most episodes keep to, from the lower
     quartile of the smallest to the upper quartile of the largest values. Beyond it by more than the band's own
     width, and reached by leaps as large, nothing has moved there; far beyond, without a leap, the whole episode is
-    in another unit. A dimension that rests in most episodes is measured by the widest band among its peers.
+    in another unit. A dimension that rests in most episodes is measured by the widest band among its peers. Between
+    keys and other choices nothing leaps.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[Reads] = Reads(motion=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("low", per="dim", about="second smallest value, in the dimension's unit"),
@@ -61,6 +62,9 @@ class Outliers:
         values = {"low": motion.low, "high": motion.high, "leap": leap}
         leaping = leap > _LEAP * motion.range
         leaping[motion.layout.grippers] = False  # commanded open or closed, one leaps all the time
+        if leaping.any() and motion.choices.any():
+            values["leap"] = np.where(motion.choices, np.nan, leap)  # from choice to choice nothing leaps
+            leaping &= ~motion.choices
         dims = leaping.nonzero()[0].tolist()
         return Measured(values, strongest(list(self._bursts(motion, dims))) if dims else ())
 
