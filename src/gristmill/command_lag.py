@@ -101,11 +101,11 @@ def _delay(state: FloatArray, command: FloatArray, known: Mask | None, first: in
     shifted = shifted[: padded.size - lags]
     sums = np.zeros((2, frames + lags + 1))  # of squares, from the left
     np.add.accumulate(np.einsum("ijk,ijk->ik", both, both), axis=1, out=sums[:, 1:])
-    whole = sums.item(0, -1) * sums.item(1, -1)
-    if not whole > 0:
+    least = _LEAST_ENERGY * sums.item(0, -1) * sums.item(1, -1)
+    if not least > 0:
         return np.nan, np.nan
     met = _met(sums, frames, first) if known is None else _met_known(padded, shifted, known, count, first, lags)
-    scores = np.correlate(padded, shifted, "valid") / np.sqrt(np.maximum(met, _LEAST_ENERGY * whole))
+    scores = np.correlate(padded, shifted, "valid") / np.sqrt(np.maximum(met, least))
     best = int(scores.argmax())
     if not 0 < best < lags:
         return np.nan, np.nan  # the largest correlation lies elsewhere: no delay within bounds
@@ -148,4 +148,6 @@ def _met_known(state: FloatArray, command: FloatArray, known: Mask, count: int, 
     masks[1, :, :frames] = known
     of_state, of_command = masks.reshape(2, -1)
     of_command = of_command[: len(command)]
-    return np.correlate(np.square(state), of_command, "valid") * np.correlate(of_state, np.square(command), "valid")
+    by_state = np.correlate(np.square(state), of_command, "valid")
+    # Squares of squares may be too small for single precision.
+    return by_state.astype(np.float64) * np.correlate(of_state, np.square(command), "valid")

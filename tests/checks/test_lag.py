@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -106,6 +108,19 @@ def test_energies_that_meet_are_those_of_direct_sums():
     match = 1 - (1 - peak) / varies
     for known in (None, np.ones(80, bool)):
         assert _delay(state, command, known, -6, 20) == pytest.approx((expected, match), rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-20, 1e-30])
+@pytest.mark.parametrize("masked", [False, True])
+def test_tiny_velocities_are_compared_or_passed_over(size, masked):
+    """Their squares, and the products of these, may vanish."""
+    t = np.arange(120) / 30
+    command = (size * np.sin(np.outer([1.0, 2.0], t))).astype(np.float32)
+    known = np.ones(120, bool) if masked else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lag, match = _delay(np.roll(command, 3, axis=1), command, known, -6, 20)
+    assert np.isnan(lag) or (lag == pytest.approx(3, abs=0.5) and match > 0.8)
 
 
 def test_motion_at_one_speed_tells_no_delay():
