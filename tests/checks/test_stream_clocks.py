@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gristmill.checks import stream_clocks
 from gristmill.checks.stream_clocks import StreamClocks
 from gristmill.episode import Channel
 from gristmill.finding import Kind
@@ -142,3 +143,23 @@ def test_the_delay_from_command_to_state_comes_from_the_signals():
     # `reaching` has its states two frames behind its actions; here the actions' clock is 50 Hz.
     (measured,) = measure_all(CHECK, [clocked(0, rate_hz=60)])
     assert measured.values["signal_delay_s"] == pytest.approx(2 / 30, abs=0.01)
+
+
+def test_channels_that_share_their_times_cost_nothing_more(monkeypatch):
+    raw = reaching(0)
+    copied = dict(raw.channels)
+    state = copied[STATE]
+    copied[STATE] = Channel(STATE, state.role, state.values, state.times_s.copy(), state.names)
+    alike = replace(raw, load_channels=lambda: copied)
+    other = replace(raw, load_clocks=lambda: {STATE: {"log": state.times_s, "header": state.times_s * 0.99}})
+    # What is equal but not the same is compared; other clocks are looked at although the times are shared.
+    assert CHECK.measure(alike) == CHECK.measure(raw)
+    assert CHECK.measure(other).unknown is None
+
+    def never(episode):
+        raise AssertionError(f"streams of {episode.id} were asked for")
+
+    monkeypatch.setattr(stream_clocks, "streams_of", never)
+    assert CHECK.measure(raw).unknown is not None
+    with pytest.raises(AssertionError, match="were asked for"):
+        CHECK.measure(alike)

@@ -202,7 +202,9 @@ def test_an_array_gets_the_names_that_the_user_gives(tmp_path: Path) -> None:
         ({"/joint_states": {"role": "stat"}}, "'stat' is not one of"),
         ({"/joint_states": {"role": "state", "field": "acceleration"}}, "known: position, velocity, effort"),
         ({"/joint_states": {"role": "state", "names": ["knee"]}}, "no dimension is called 'knee'"),
-        ({"/joint_states": {"role": "state", "key": "a/b"}}, "slash"),
+        ({"/joint_states": {"role": "state", "key": "a/b"}}, r"joint_states.key: 'a/b' is no name of a folder"),
+        ({"/joint_states": {"role": "state", "key": ".."}}, r"'\.\.' is no name of a folder"),
+        ({"/instruction": {"role": "task", "key": "../x"}}, r"'\.\./x' is no name of a folder"),
         (
             {"/joint_states": {"role": "state"}, "/arm/command": {"role": "state"}},
             "has the key 'observation.state' too",

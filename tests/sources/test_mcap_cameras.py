@@ -18,7 +18,7 @@ from made_logs import START_NS, Sent, picture
 from mcap.writer import Writer
 
 from gristmill.episode import Episode
-from gristmill.errors import VideoError
+from gristmill.errors import RecipeError, VideoError
 from gristmill.sources import open_path
 from gristmill.traces import trace
 from gristmill.video.raw import grey
@@ -106,6 +106,23 @@ def test_a_picture_that_does_not_fit_is_a_video_error(tmp_path: Path) -> None:
     with pytest.raises(VideoError, match=r"episode 0 \(log.mcap\), camera observation.images.cam: .*does not fit"):
         list(camera.luma())
     assert len(camera.rgb([0, 1])) == 2
+
+
+@pytest.mark.parametrize("key", ["observation.images/../../../x", "a/b", "..", "."])
+def test_a_camera_is_called_by_no_path(tmp_path: Path, key: str) -> None:
+    path = filmed(tmp_path, "/cam/image", [made.image(0, picture(0))] * 3)
+    with pytest.raises(RecipeError, match=r"options\.topics\./cam/image\.key: .* is no name of a folder"):
+        open_path(path, key="log", options={"topics": {"/cam/image": {"role": "camera", "key": key}}})
+
+
+def test_images_of_several_sizes_are_a_video_error(tmp_path: Path) -> None:
+    messages = [made.jpeg(0, picture(i, 48, 64 if i < 2 else 32)) for i in range(4)]
+    camera = only(filmed(tmp_path, "/cam/image/compressed", messages)).cameras["observation.images.cam"]
+    assert [len(camera.rgb([0, 1])), len(camera.rgb([2, 3]))] == [2, 2]
+    with pytest.raises(
+        VideoError, match=r"camera observation.images.cam: the frame size changes between 32 x 48 and 64"
+    ):
+        camera.rgb([1, 2])
 
 
 # -- video -----------------------------------------------------------------------------------------------

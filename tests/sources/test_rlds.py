@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import sys
 from collections.abc import Mapping
@@ -339,8 +340,32 @@ def test_a_folder_that_cannot_be_opened_is_one_line(tmp_path: Path, case: str) -
     assert len(str(caught.value)) < 300
 
 
+@pytest.mark.parametrize(
+    ("about", "says"),
+    [
+        (
+            {"dtype": "float32", "shape": {"dimensions": [float("inf")]}},
+            "the shape of steps/a is [inf]; expected sizes",
+        ),
+        ({"dtype": "float32", "shape": {"dimensions": ["9" * 5000]}}, "the shape of steps/a is ['999"),
+        ({"dtype": "float32", "shape": {"dimensions": [10**9] * 900}}, "which no array has"),
+        ({"dtype": "float32", "shape": {"dimensions": [1 << 63]}}, "which no array has"),
+        ({"dtype": [], "shape": {}}, "the dtype of steps/a is []; expected a name"),
+        ({"dtype": {"a": 1}, "shape": {}}, "the dtype of steps/a is {'a': 1}; expected a name"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["tensor", "image"])
+def test_declarations_that_are_none_are_one_line(tmp_path: Path, kind: str, about: dict, says: str) -> None:
+    root = made.make(tmp_path / "arm")
+    steps = {"sequence": {"feature": {"featuresDict": {"features": {"a": {kind: about}}}}}}
+    (root / "features.json").write_text(json.dumps({"featuresDict": {"features": {"steps": steps}}}))
+    with pytest.raises(CorpusError) as caught:
+        opened(root)
+    assert says in str(caught.value) and "\n" not in str(caught.value) and len(str(caught.value)) < 300
+
+
 def test_metadata_that_makes_no_sense_is_not_believed(tmp_path: Path) -> None:
-    for n, lengths in enumerate((["x", "y"], [-5, 4], [1 << 80, 1], [2], "12", None)):
+    for n, lengths in enumerate((["x", "y"], [-5, 4], [1 << 80, 1], [2], "12", None, [float("inf"), 1])):
         root = made.make(tmp_path / str(n), info={"splits": [{"name": "train", "shardLengths": lengths}, 7, {}]})
         assert opened(root).table.index.tolist() == [0, 1, 2, 3]
 

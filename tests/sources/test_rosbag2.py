@@ -77,3 +77,18 @@ def test_every_real_recording_opens_or_says_why_not(real_data: Path) -> None:
 
 
 _REASONS = ("'wrong_format'", "does not define test_msgs", "holds no numbers")
+
+
+def test_other_metadata_is_another_recording_where_it_says_how_messages_are_written(tmp_path: Path) -> None:
+    folder = made.write_db3(tmp_path / "bag", made.arm_log(0, frames=5))
+    path = folder / "metadata.yaml"
+    text = path.read_text()
+    stamps = [open_path(folder, key="log").table.values_stamp]
+    path.write_text(text.replace("nanoseconds: ", "nanoseconds: 1"))  # of duration and start, which are not read
+    stamps.append(open_path(folder, key="log").table.values_stamp)
+    assert stamps[0] == stamps[1] and path.read_text() != text
+    # The topics and their messages look the same as before; only the stamp can tell.
+    assert text.count("compression_format: ''") == 1
+    path.write_text(text.replace("compression_format: ''", "compression_format: zstd"))
+    stamps.append(open_path(folder, key="log").table.values_stamp)
+    assert stamps[2] != stamps[0]

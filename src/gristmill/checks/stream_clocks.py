@@ -11,7 +11,7 @@ import numpy as np
 
 from gristmill.check import Column, Measured, Reads, measuring
 from gristmill.clock import Clock
-from gristmill.episode import Episode
+from gristmill.episode import Channel, Episode
 from gristmill.finding import Event, Finding, Kind
 from gristmill.grouping import strongest
 from gristmill.layout import layout_of
@@ -96,6 +96,8 @@ class StreamClocks:
 
     def measure(self, episode: Episode) -> Measured:
         """Paces and relations of all clocks; events are what parts, with its size as strength."""
+        if not episode.clocks and _share_times(episode.channels):
+            return Measured(unknown=_SHARED)
         streams = streams_of(episode)
         several = {key: of for key, of in streams.items() if len(of) > 1}
         if not several and len(streams) < 2:
@@ -225,6 +227,17 @@ class StreamClocks:
                 slip = apart * span_s * two.rate_hz
                 if span_s > 0 and slip >= 0.01:
                     yield Event(0.0, 0.0, slip, b, None, f"rates_apart:{a}")
+
+
+def _share_times(channels: Mapping[str, Channel]) -> bool:
+    """Whether all channels have the very same array of times, as those of nearly all corpora; others are compared."""
+    times_s = None
+    for channel in channels.values():
+        if times_s is None:
+            times_s = channel.times_s
+        elif channel.times_s is not times_s:
+            return False
+    return True
 
 
 def _streams(paces: Mapping[str, Pace]) -> Iterator[Event]:

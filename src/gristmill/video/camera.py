@@ -79,7 +79,7 @@ class VideoCamera:
                 )
         if not images:
             return np.empty((0, self.info.height or 0, self.info.width or 0, 3), np.uint8)
-        return np.stack(images)
+        return decode.stacked(images, self.where)
 
     def file_range(self, start: int, stop: int) -> tuple[int, int]:
         """Where the episode's frames start..stop lie in the file: first and past-the-last frame number.

@@ -7,7 +7,7 @@ each process and continue where they stopped.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,7 @@ from av.error import FFmpegError
 from av.video.frame import VideoFrame
 
 from gristmill.errors import VideoError
-from gristmill.types import Luma
+from gristmill.types import Luma, Rgb
 from gristmill.video.packets import FileIndex, file_key, index_file, open_video
 
 _OPEN_READERS = 8
@@ -139,6 +139,18 @@ def planes(path: Path, first: int, stop: int, *, threads: int = 1) -> Generator[
                 raise VideoError(f"{path}: the frame size changes within the file; split it into one file a size")
             shape = plane.shape
             yield plane
+
+
+def stacked(images: Sequence[np.ndarray], where: str) -> Rgb:
+    """Frames (h, w, 3) as one array (n, h, w, 3).
+
+    Raises:
+        VideoError: they differ in size.
+    """
+    if any(image.shape != images[0].shape for image in images):
+        sizes = " and ".join(sorted({f"{image.shape[1]} x {image.shape[0]}" for image in images}))
+        raise VideoError(f"{where}: the frame size changes between {sizes}; cut the episode there")
+    return np.stack(images)
 
 
 def luma(path: Path, first: int, stop: int, *, chunk: int = 64, threads: int = 1) -> Iterator[Luma]:

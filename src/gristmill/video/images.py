@@ -16,6 +16,7 @@ from gristmill.digest import packets_digest
 from gristmill.episode import CameraInfo
 from gristmill.errors import VideoError
 from gristmill.types import Luma, Rgb, TimesS
+from gristmill.video.decode import stacked
 from gristmill.video.packets import CONTENT_HASH_BYTES, Packets
 from gristmill.video.raw import grey
 
@@ -80,7 +81,7 @@ class ImageCamera:
             images.append(self._decode(number, data, "bgr24" if self.swapped else "rgb24"))
         if not images:
             return np.empty((0, self.info.height or 0, self.info.width or 0, 3), np.uint8)
-        return np.stack(images)
+        return stacked(images, self.where)
 
     def _present(self, number: int, data: bytes | None) -> bytes:
         if not data:

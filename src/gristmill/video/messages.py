@@ -24,7 +24,7 @@ from gristmill.digest import packets_digest
 from gristmill.episode import CameraInfo
 from gristmill.errors import VideoError
 from gristmill.types import Luma, Rgb, TimesS
-from gristmill.video.decode import has_luma_plane, luma_plane
+from gristmill.video.decode import has_luma_plane, luma_plane, stacked
 from gristmill.video.packets import CONTENT_HASH_BYTES, Packets
 
 _BACKWARD = 32  # messages looked through at once for the keyframe before a window
@@ -101,7 +101,7 @@ class MessageCamera:
                     break
         if not images:
             return np.empty((0, self.info.height or 0, self.info.width or 0, 3), np.uint8)
-        return np.stack(images)
+        return stacked(images, self.where)
 
     def from_first_keyframe(self) -> MessageCamera:
         """The camera without those first frames that no keyframe comes before: they cannot be decoded by anyone."""

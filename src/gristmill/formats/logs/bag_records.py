@@ -61,7 +61,7 @@ class BagFile:
 
     def at(self, start: int, size: int) -> bytes:
         """`size` bytes from byte `start`, fewer at the end of the file."""
-        self.file.seek(start)
+        self.file.seek(min(start, self.size))  # it comes from the file, and may be any number of 64 bits
         return self.file.read(min(size, max(self.size - start, 0)))
 
     def record(self, start: int) -> Record | None:

@@ -99,11 +99,21 @@ _STAMPS = (
 )
 
 
+_MOST_S, _MOST_NS = 9.2e9, 2e10  # together less than 2^63 ns
+
+
 def stamps_ns(group: Group) -> IntArray | None:
-    """Header times (n,) int64 of a group's messages, or None where messages of this type carry none."""
+    """Header times (n,) int64 of a group's messages, or None where messages of this type carry none.
+
+    What is no time between the years 1678 and 2262 is 0, as a stamp that nobody set.
+    """
     for seconds, nanos in _STAMPS:
         if seconds in group.numbers and nanos in group.numbers:
             s, ns = group.numbers[seconds], group.numbers[nanos]
             if s.shape[1] == ns.shape[1] == 1:
-                return s[:, 0].astype(np.int64) * 1_000_000_000 + ns[:, 0].astype(np.int64)
+                s, ns = s[:, 0], ns[:, 0]
+                with np.errstate(invalid="ignore"):  # JSON's numbers may be any
+                    known = (np.abs(s.astype(np.float64)) < _MOST_S) & (np.abs(ns.astype(np.float64)) < _MOST_NS)
+                    times_ns = s.astype(np.int64) * 1_000_000_000 + ns.astype(np.int64)
+                return np.where(known, times_ns, 0)
     return None

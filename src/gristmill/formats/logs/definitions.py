@@ -14,7 +14,7 @@ from gristmill.errors import RecordingError
 
 _SEPARATOR = re.compile(r"^={3,}\s*$", re.MULTILINE)
 _NAMED = re.compile(r"^\s*MSG:\s*(\S+)\s*$", re.MULTILINE)
-_FIELD = re.compile(r"([A-Za-z][\w/]*)(<=\d+)?(\[(?:<=)?\d*\])?\s+([A-Za-z_]\w*)(.*)", re.DOTALL)
+_FIELD = re.compile(r"([A-Za-z][\w/]*)(<=\d+)?(\[(?:<=)?\d{0,10}\])?\s+([A-Za-z_]\w*)(.*)", re.DOTALL)
 _SERVICE = re.compile(r"^---\s*$", re.MULTILINE)
 
 MAX_DEPTH = 24

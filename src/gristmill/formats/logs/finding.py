@@ -170,4 +170,8 @@ def _open_file(path: Path, place: Place) -> Log:
 def stamp_of(files: CorpusFiles, place: Place) -> str:
     """What changes when a log's bytes change; "" when a file is missing."""
     stamps: list[FileStamp | None] = [files.stamp(f) for f in place.files]
-    return "" if None in stamps else ";".join(f"{n}:{s}" for n, s in zip(place.files, stamps, strict=True))
+    if None in stamps:
+        return ""
+    # The metadata says how messages are written; what else it says changes nothing.
+    written = place.metadata.writing if place.metadata else ""
+    return ";".join([*(f"{n}:{s}" for n, s in zip(place.files, stamps, strict=True)), *filter(None, [written])])

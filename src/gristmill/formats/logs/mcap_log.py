@@ -142,8 +142,6 @@ class McapLog:
 
     def _read_summary(self) -> _Summary | None:
         """The summary section; None where it is missing, damaged or says too little."""
-        from mcap.exceptions import McapError
-
         tail = self._at(self._size - _FOOTER.size, _FOOTER.size) if self._size > 8 + _FOOTER.size else b""
         if len(tail) < _FOOTER.size or tail[-8:] != MAGIC or tail[0] != 0x02:
             return None
@@ -153,7 +151,7 @@ class McapLog:
             return None
         try:
             found = _parse_summary(self._at(start, stop - start))
-        except (McapError, struct.error, UnicodeDecodeError, ValueError, OverflowError, MemoryError):
+        except (struct.error, ValueError):
             return None
         complete = found.chunks or found.counts == {} or (found.counts and not any(found.counts.values()))
         channels = set(found.counts or ()) | {c for chunk in found.chunks for c in chunk.message_index_offsets}
@@ -250,7 +248,10 @@ def _parse_summary(data: bytes) -> _Summary:
         if length > len(data) - at:
             raise ValueError("a record of the summary is cut off")
         if op in kinds:
-            record = kinds[op].read(ReadDataStream(BytesIO(data[at : at + length])))  # bounded by its own bytes
+            try:
+                record = kinds[op].read(ReadDataStream(BytesIO(data[at : at + length])))  # bounded by its own bytes
+            except Exception as error:  # noqa: BLE001 - whatever the library says of damaged bytes
+                raise ValueError(f"a record of the summary is damaged ({error})") from None
             if op == _SCHEMA_OP:
                 found.schemas[record.id] = record
             elif op == _CHANNEL_OP:

@@ -113,7 +113,6 @@ def _walk(data: bytes, found: Scan, places: dict[int, _Places], block: int) -> N
 
 def _note(op: int, body: bytes, found: Scan) -> None:
     from mcap.data_stream import ReadDataStream
-    from mcap.exceptions import McapError
     from mcap.records import Channel, Schema
 
     stream = ReadDataStream(BytesIO(body))
@@ -124,5 +123,5 @@ def _note(op: int, body: bytes, found: Scan) -> None:
         else:
             channel = Channel.read(stream)
             found.channels[channel.id] = channel
-    except (McapError, struct.error, UnicodeDecodeError, ValueError):
+    except Exception:  # noqa: BLE001 - whatever the library says of damaged bytes
         return  # its messages belong to no known channel, and are left out

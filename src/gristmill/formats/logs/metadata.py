@@ -24,6 +24,11 @@ class Metadata:
     compression_mode: str = ""  # "", "file" or "message"
     compression_format: str = ""
 
+    @property
+    def writing(self) -> str:
+        """Equal where messages are written alike."""
+        return repr((self.storage, sorted(self.encodings.items()), self.compression_mode, self.compression_format))
+
 
 def read_metadata(files: CorpusFiles, relative: str) -> Metadata:
     """Read a metadata file.
@@ -34,18 +39,19 @@ def read_metadata(files: CorpusFiles, relative: str) -> Metadata:
     """
     try:
         from ruamel.yaml import YAML
-        from ruamel.yaml.error import YAMLError
     except ModuleNotFoundError as error:
         raise CorpusError(f"{relative}: {error.name} is not installed; run pip install 'gristmill[logs]'") from None
     path = files.path(relative)
     try:
         if path.stat().st_size > _MAX_BYTES:
             raise CorpusError(f"{path}: larger than {_MAX_BYTES >> 20} MiB, so it is no rosbag2 metadata")
-        # The safe loader makes plain values only.
-        loaded = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise CorpusError(f"{path}: cannot be read ({error})") from None
-    except (YAMLError, ValueError, RecursionError) as error:
+    try:
+        # The safe loader makes plain values only.
+        loaded = YAML(typ="safe", pure=True).load(text)
+    except Exception as error:  # noqa: BLE001 - the library lets its own mistakes through on tagged values: KeyError, ...
         raise CorpusError(f"{path}: not valid YAML ({' '.join(str(error).split())[:200]}); restore it") from None
     info = _table(_table(loaded).get("rosbag2_bagfile_information"))
     names = info.get("relative_file_paths")

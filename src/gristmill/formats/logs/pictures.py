@@ -28,6 +28,8 @@ _PIXELS: dict[str, tuple[int, slice | None]] = {
     "mono8": (1, None),
     "8uc1": (1, None),
 }
+_MOST_SIDE = 1 << 16  # pixels; what JPEG can hold
+_MOST_STEP = _MOST_SIDE * 16  # bytes of a row
 _DEPTH = ("16uc1", "mono16", "32fc1", "compresseddepth")
 _VIDEO = {"h264": "h264", "h265": "hevc", "hevc": "hevc", "av1": "av1", "vp9": "vp9"}
 
@@ -51,7 +53,7 @@ def picture_of(form: Format, group: Group) -> Picture:
     Raises:
         MessageError: the message lacks a part that its type should have.
     """
-    height, width = _number(group, "height"), _number(group, "width")
+    height, width = _size(group, "height"), _size(group, "width")
     if form.type.endswith(("CompressedVideo", "FFMPEGPacket")):
         named = _text(group, "format") or _text(group, "encoding")
         codec = _VIDEO.get(named.split(";")[0].lower().removeprefix("lib").replace("x264", "h264"))
@@ -89,14 +91,14 @@ def pixels(form: Format, group: Group) -> Rgb:
     Raises:
         MessageError: its data is shorter than its size asks for, or its encoding is not known.
     """
-    height, width = _number(group, "height") or 0, _number(group, "width") or 0
+    height, width = _size(group, "height") or 0, _size(group, "width") or 0
     encoding = _text(group, "encoding").lower()
     if encoding not in _PIXELS:
         raise MessageError(f"pictures of encoding {encoding!r} are not read; known: {', '.join(_PIXELS)}")
     channels, order = _PIXELS[encoding]
-    step = _number(group, "step") or width * channels
+    step = _size(group, "step", _MOST_STEP) or width * channels
     data = np.frombuffer(encoded_bytes(form, group), np.uint8)
-    if step < width * channels or step * height > len(data):
+    if not height or not width or step < width * channels or step * height > len(data):
         raise MessageError(f"a picture of {width} x {height} {encoding} does not fit into {len(data)} bytes")
     rows = data[: step * height].reshape(height, step)[:, : width * channels]
     if order is None:
@@ -109,20 +111,24 @@ def size_of_image(data: bytes | memoryview) -> tuple[int, int] | None:
     import io
 
     import av
-    from av.error import FFmpegError
 
     try:
         with av.open(io.BytesIO(data), "r") as container:
             for frame in container.decode(video=0):
                 return frame.height, frame.width
-    except (FFmpegError, IndexError, ValueError):
+    except Exception:  # noqa: BLE001 - whatever the decoder says of damaged bytes, they tell no size
         return None
     return None
 
 
-def _number(group: Group, path: str) -> int | None:
+def _size(group: Group, path: str, most: int = _MOST_SIDE) -> int | None:
     value = group.numbers.get(path)
-    return int(value[0, 0]) if value is not None and value.size == 1 else None
+    if value is None or value.size != 1:
+        return None
+    number = value[0, 0]
+    if not 0 <= number <= most:  # NaN included
+        raise MessageError(f"a picture's {path} of {number:.6g} does not fit into a message")
+    return int(number)
 
 
 def _text(group: Group, path: str) -> str:

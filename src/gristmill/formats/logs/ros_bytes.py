@@ -166,6 +166,7 @@ class _Walker:
         self._leaves = 0
 
     def struct(self, of: Struct, path: str) -> None:
+        self._leaf()  # empty ones count too: a short definition can nest them without end
         if self._cdr and not of.fields:
             self._take(1)  # IDL has no empty structs: ROS 2 puts a byte
         for f in of.fields:
@@ -178,7 +179,6 @@ class _Walker:
                 self.struct(f.struct, inner)
             elif f.struct is not None:
                 for i in range(self._count(f.length or 0, 1 if f.struct.fields or self._cdr else 0)):
-                    self._leaf()
                     self.struct(f.struct, f"{inner}[{i}]")
 
     def _numbers(self, path: str, dtype: np.dtype, length: int | None) -> None:

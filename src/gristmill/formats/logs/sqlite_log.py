@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -12,11 +13,24 @@ import numpy as np
 
 from gristmill.errors import CorpusError
 from gristmill.formats.logs.blocks import zstd_message
-from gristmill.formats.logs.stream import NONE, Entries, Format, LogDamageError, Loss, Message, Topic, joined, one_line
+from gristmill.formats.logs.stream import (
+    MAX_BLOCK_BYTES,
+    NONE,
+    Entries,
+    Format,
+    LogDamageError,
+    Loss,
+    Message,
+    Topic,
+    joined,
+    one_line,
+)
 
 MAGIC = b"SQLite format 3\0"
 # SQLite quotes damaged names in what it says of them, which then does not decode.
 _TROUBLE = (sqlite3.Error, UnicodeDecodeError)
+_READ = ("topics", "messages", "message_definitions")
+_VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL\b", re.IGNORECASE)
 
 
 class SqliteLog:
@@ -42,18 +56,33 @@ class SqliteLog:
             self._db.text_factory = _text  # damaged text is no reason to lose the numbers
             # What a file defines is not trusted: its views and triggers may call no function that does harm.
             self._db.execute("PRAGMA trusted_schema = OFF")
+            self._db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_BLOCK_BYTES)
             self._tables = {str(n) for (n,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            computed = [name for name in _READ if name in self._tables and self._computes(name)]
         except _TROUBLE as error:
             raise CorpusError(f"{path}: no readable SQLite file ({one_line(error)}); restore it") from None
         if not {"topics", "messages"} <= self._tables:
             self._db.close()
             raise CorpusError(f"{path}: an SQLite file without the tables topics and messages is no rosbag2 recording")
+        if computed:
+            self._db.close()
+            raise CorpusError(
+                f"{path}: its table {computed[0]} is not stored but computed, which no recorder writes; record it anew"
+            )
         try:
             self.losses: tuple[Loss, ...] = self._losses()
             self.topics: Mapping[str, Topic] = self._topics()
         except BaseException:
             self._db.close()
             raise
+
+    def _computes(self, table: str) -> bool:
+        """Whether values of a table come from its definition, which can ask for any amount of memory or time."""
+        hidden = [row[6] for row in self._db.execute(f"PRAGMA table_xinfo({table})")]  # one of `_READ`
+        (sql,) = self._db.execute(
+            "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)
+        ).fetchone()
+        return any(hidden) or bool(_VIRTUAL.match(str(sql)))
 
     def _losses(self) -> tuple[Loss, ...]:
         """Messages that only the journal holds, which SQLite would have to write into the file first."""
@@ -74,6 +103,8 @@ class SqliteLog:
         by_name: dict[str, dict[int, Format]] = {}
         rows = self._query("SELECT id, name, type, serialization_format FROM topics ORDER BY id")
         for number, name, kind, encoding in rows:
+            if not isinstance(number, int):
+                raise CorpusError(f"{self.path}: topic {one_line(name)!r} has no number as its id; restore the file")
             base = str(kind).removesuffix("_Event")
             schema_encoding, schema = definitions.get(str(kind), definitions.get(base, ("", b"")))
             form = Format(
@@ -82,7 +113,7 @@ class SqliteLog:
                 schema_encoding=schema_encoding,
                 schema=schema,
             )
-            by_name.setdefault(str(name), {})[int(number)] = form
+            by_name.setdefault(str(name), {})[number] = form
         counts = {c: len(e) for c, e in self._places.items()}
         return {
             name: Topic(name=name, formats=by_name[name], count=sum(counts.get(c, 0) for c in by_name[name]))

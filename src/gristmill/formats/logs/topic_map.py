@@ -143,14 +143,15 @@ def _filled(name: str, rule: TopicRule, view: View) -> TopicRule:
         raise RecipeError(f"{path}.role: its messages are {what}, so it cannot be {rule.role!r}")
     if pictured and view.picture is not None and view.picture.sort in ("depth", "unknown"):
         raise RecipeError(f"{path}: pictures of encoding {view.picture.encoding!r} are not read; give the role ignore")
+    if "/" in rule.key or "\0" in rule.key or (rule.key and not rule.key.strip(".")):
+        raise RecipeError(
+            f"{path}.key: {rule.key!r} is no name of a folder, which every key has to be; use dots, no slash"
+        )
     if rule.role in ("camera", "task"):
         default = f"observation.images.{slug(name, [name])}" if rule.role == "camera" else ""
         return TopicRule(role=rule.role, key=rule.key or default, field=rule.field)
     default = {"state": "observation.state", "action": "action"}.get(rule.role, f"observation.{slug(name, [name])}")
-    key = rule.key or default
-    if "/" in key:
-        raise RecipeError(f"{path}.key: {key!r} holds a slash, which no key may; use dots")
-    return TopicRule(role=rule.role, key=key, field=rule.field, names=rule.names)
+    return TopicRule(role=rule.role, key=rule.key or default, field=rule.field, names=rule.names)
 
 
 def _distinct(decisions: Mapping[str, Decision]) -> None:

@@ -106,9 +106,9 @@ def _json(value: Any, path: str, flat: _Flat, depth: int) -> None:
         flat.numbers[path] = [value]
     elif isinstance(value, str):
         flat.texts[path] = value
+    elif depth > _MAX_DEPTH:
+        raise MessageError(f"a message is nested more than {_MAX_DEPTH} deep")
     elif isinstance(value, dict):
-        if depth > _MAX_DEPTH:
-            raise MessageError(f"a message is nested more than {_MAX_DEPTH} deep")
         for key, inner in value.items():
             _json(inner, f"{path}.{key}" if path else key, flat, depth + 1)
         flat.limit()
@@ -140,18 +140,15 @@ class ProtobufDecoder:
 
     def __init__(self, form: Format) -> None:
         try:
-            from google.protobuf.message import DecodeError
-            from mcap.exceptions import McapError
             from mcap.records import Schema
             from mcap_protobuf.decoder import DecoderFactory
         except ModuleNotFoundError as error:
             raise CorpusError(f"{error.name} is not installed; run pip install 'gristmill[logs]'") from None
-        self._damaged = (DecodeError, ValueError)
         self._known: dict[str, list[tuple[str, str, bool]]] = {}
         schema = Schema(id=1, name=form.type, encoding=form.schema_encoding, data=form.schema)
         try:
             self._decode = DecoderFactory().decoder_for(form.encoding, schema)
-        except (DecodeError, McapError, TypeError, KeyError, ValueError, RecursionError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever the libraries say of damaged bytes
             raise MessageError(f"the protobuf schema of {form.type} cannot be read ({_line(error)})") from None
         if self._decode is None:
             raise MessageError(f"a protobuf topic has a schema of kind {form.schema_encoding!r}, not protobuf")
@@ -176,7 +173,7 @@ class ProtobufDecoder:
         assert self._decode is not None
         try:
             message = self._decode(bytes(data))
-        except self._damaged as error:
+        except Exception as error:  # noqa: BLE001 - whatever the library says of damaged bytes
             raise MessageError(f"a protobuf message is damaged ({_line(error)})") from None
         flat = _Flat()
         self._walk(message, "", flat, 0)

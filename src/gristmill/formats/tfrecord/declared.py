@@ -23,6 +23,7 @@ NUMBERS = frozenset(
 )
 _MAX_DEPTH = 12
 _MAX_BYTES = 64 << 20
+_MOST_AXES = 64  # as NumPy has it
 _PICTURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")
 
 Kind = Literal["numbers", "image", "text", "unread"]
@@ -110,6 +111,8 @@ def _leaf(node: Mapping[str, Any], key: str) -> Entry:
         what = str(node.get("pythonClassName", "unknown")).rpartition(".")[2][:60]
         return Entry(key=key, kind="unread", why=f"a feature of the type {what}, which is not known")
     dtype = "int64" if name == "classLabel" else about.get("dtype", "")
+    if not isinstance(dtype, str):
+        raise CorpusError(f"features.json: the dtype of {key} is {str(dtype)[:60]}; expected a name")
     if name == "text" or dtype in ("string", "object"):
         return Entry(key=key, kind="text", dtype="string")
     shape = () if name == "classLabel" else _shape(about, key)
@@ -136,8 +139,10 @@ def _shape(about: Mapping[str, Any], key: str) -> tuple[int | None, ...]:
     sizes = _object(about.get("shape", {}), key).get("dimensions", [])
     try:
         found = [int(n) for n in sizes]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise CorpusError(f"features.json: the shape of {key} is {str(sizes)[:60]}; expected sizes") from None
+    if len(found) > _MOST_AXES or max(found, default=0) >= 1 << 63:
+        raise CorpusError(f"features.json: the shape of {key} is {str(sizes)[:60]}, which no array has")
     return tuple(n if n >= 0 else None for n in found)  # -1: any size
 
 
@@ -172,11 +177,10 @@ def picture_size(data: bytes, key: str) -> tuple[int | None, int | None]:
     import io
 
     import av
-    from av.error import FFmpegError
 
     try:
         with av.open(io.BytesIO(data), "r") as container:
             stream = container.streams.video[0]
             return stream.height, stream.width
-    except (FFmpegError, IndexError, ValueError):
+    except Exception:  # noqa: BLE001 - whatever the decoder says of damaged bytes, they tell no size
         return None, None

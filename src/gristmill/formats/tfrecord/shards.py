@@ -178,7 +178,7 @@ def _splits(info: Mapping[str, Any]) -> dict[str, list[int] | None]:
         if isinstance(split, Mapping) and isinstance(split.get("name"), str):
             try:
                 lengths = [int(n) for n in split.get("shardLengths", [])]
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 lengths = []
             found[split["name"]] = lengths if lengths and min(lengths) >= 0 and max(lengths) < _MOST_EPISODES else None
     return found
