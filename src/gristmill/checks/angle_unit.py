@@ -12,13 +12,13 @@ import numpy as np
 from gristmill.check import Column, Measured, Reads, measuring
 from gristmill.conventions.claims import NOTHING, ArmRows, Claims, claims_of
 from gristmill.conventions.joints import joints_rad
+from gristmill.conventions.orientations import orientations
 from gristmill.conventions.turning import excess
 from gristmill.episode import Episode
 from gristmill.finding import Finding, Kind
 from gristmill.layout import Layout
 from gristmill.manifest import Manifest, finding
 from gristmill.motion import Motion, motion_of
-from gristmill.rotations import to_matrix
 from gristmill.types import FloatArray, IntArray
 
 
@@ -32,7 +32,7 @@ class AngleUnit:
     radians, which needs its rotation beside an arm's joints.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     reads: ClassVar[Reads] = Reads(motion=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("turns", per="dim", about="third largest size of a joint that is claimed in rad, in its largest reach"),
@@ -136,5 +136,5 @@ def _excess(motion: Motion, claims: Claims, arm: ArmRows) -> float:
     if joints is None:
         return np.nan
     # Angles between rotations are the same in either order of a quaternion.
-    rotation = to_matrix(motion.values[arm.rotation].T, arm.form, order if order != "unknown" else "xyzw")
-    return excess(rotation, joints) if np.isfinite(rotation).all() else np.nan
+    rotation = orientations(motion, claims, arm, order if order != "unknown" else "xyzw")
+    return excess(rotation, joints) if rotation is not None and np.isfinite(rotation).all() else np.nan

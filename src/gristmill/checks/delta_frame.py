@@ -10,12 +10,12 @@ import numpy as np
 
 from gristmill.check import Column, Measured, Reads
 from gristmill.conventions.claims import NOTHING, claims_of
+from gristmill.conventions.orientations import orientations
 from gristmill.conventions.steps import frames
 from gristmill.episode import Episode
 from gristmill.finding import Finding, Kind
 from gristmill.manifest import Manifest, finding
 from gristmill.motion import motion_of
-from gristmill.rotations import to_matrix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class DeltaFrame:
     the position. It needs the end effector's position and rotation in the state.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[Reads] = Reads(motion=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("base", about="correlation of motion with steps read in the frame of the base"),
@@ -52,10 +52,9 @@ class DeltaFrame:
             return Measured(unknown="the card claims no steps in a frame")
         told = None
         for state, action in zip(claims.states, claims.actions, strict=True):
-            known = state.form != "quaternion" or card.quaternion_order != "unknown"
-            if len(state.position) and len(action.position) and len(state.rotation) and known:
-                turned = to_matrix(motion.values[state.rotation].T, state.form, card.quaternion_order)
-                place, steps = motion.values[state.position], motion.values[action.position]
+            turned = orientations(motion, claims, state)
+            if turned is not None and len(state.position) and len(action.position):
+                place, steps = (claims.signs(rows) * motion.values[rows] for rows in (state.position, action.position))
                 found = frames(place, turned, steps, motion.clock.period_s)
                 if found is not None and (told is None or max(found) > max(told)):
                     told = found

@@ -131,7 +131,8 @@ class GripperChatter:
 def turning_points(values: FloatArray, swing: float, at_least: int = 0) -> IntArray:
     """Samples (k,) at which a signal turns, having travelled at least `swing` and going at least as far back.
 
-    Where the direction changes less often than `at_least`, none are looked for. These are the reversals that rainflow counting keeps after its hysteresis filter (ASTM E1049).
+    Where the direction changes less often than `at_least`, none are looked for. These are the reversals that rainflow
+    counting keeps after its hysteresis filter (ASTM E1049).
     """
     steps = values[1:] - values[:-1]
     moves = steps.nonzero()[0]

@@ -13,6 +13,7 @@ from gristmill.check import Column, Measured, Reads, measuring
 from gristmill.conventions.claims import NOTHING, Claims, claims_of
 from gristmill.conventions.following import correlations
 from gristmill.conventions.joints import joints_rad
+from gristmill.conventions.orientations import orientations
 from gristmill.conventions.pairs import paired_rows, paired_values
 from gristmill.conventions.signs import Forward, sign_misfit
 from gristmill.episode import Episode
@@ -21,7 +22,6 @@ from gristmill.finding import Finding, Kind
 from gristmill.layout import Layout
 from gristmill.manifest import Manifest, finding
 from gristmill.motion import Motion, motion_of
-from gristmill.rotations import to_matrix
 from gristmill.types import FloatArray
 
 
@@ -38,7 +38,7 @@ class JointSign:
     the model, and become so when one joint is turned over.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     reads: ClassVar[Reads] = Reads(motion=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column(
@@ -154,14 +154,13 @@ class JointSign:
 
 def _by_model(motion: Motion, claims: Claims) -> tuple[float, FloatArray] | None:
     """Largest misfit of any arm with the robot's model, and (D,) the same with single joints turned over."""
-    card, told = claims.card, None
+    told = None
     for arm in claims.states:
         joints = joints_rad(motion, arm.joints)
-        known = arm.form != "quaternion" or card.quaternion_order != "unknown"
         forward = _forward(motion.layout).get(arm.arm.name)
-        if joints is None or forward is None or not len(arm.rotation) or not known:
+        rotation = orientations(motion, claims, arm)
+        if joints is None or forward is None or rotation is None:
             continue
-        rotation = to_matrix(motion.values[arm.rotation].T, arm.form, card.quaternion_order)
         found = sign_misfit(rotation, joints, forward)
         if found is not None and (told is None or found.claimed > told[0]):
             told = found.claimed, motion.layout.unknown()

@@ -10,7 +10,7 @@ import numpy as np
 
 from gristmill.embodiment import Arm, Embodiment, Gripper, Joint, RotationForm
 from gristmill.layout import Layout
-from gristmill.types import IntArray
+from gristmill.types import FloatArray, IntArray
 
 NOTHING = "the robot's card is inferred and claims nothing"
 
@@ -61,6 +61,11 @@ class Claims:
     actions: tuple[ArmRows, ...]
     grippers: tuple[tuple[int, Gripper], ...]
     mode: str
+
+    def signs(self, rows: IntArray) -> FloatArray:
+        """(k, 1) sign that the card gives each of these rows, 1 where it gives none."""
+        joints = [self.joints[row] for row in rows.tolist()]
+        return np.array([[1.0 if joint is None else float(joint.sign)] for joint in joints])
 
 
 @lru_cache(maxsize=64)
