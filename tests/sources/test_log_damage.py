@@ -10,7 +10,7 @@ import pytest
 from made_logs import START_NS, Sent
 from mcap.writer import CompressionType
 
-from gristmill.errors import VideoError
+from gristmill.errors import CorpusError, VideoError
 from gristmill.finding import Kind
 from gristmill.sources import open_path
 
@@ -57,3 +57,21 @@ def test_a_damaged_first_picture_leaves_the_size_to_the_next_log(tmp_path: Path)
     np.testing.assert_array_equal(next(iter(whole.cameras.values())).rgb([0])[0], made.picture(1))
     with pytest.raises(VideoError, match=r"checksum"):
         next(iter(broken.cameras.values())).rgb([0])
+
+
+@pytest.mark.parametrize("damage", ["metadata", "file"])
+def test_a_rosbag2_folder_that_is_damaged_does_not_stand_in_the_way_of_the_others(tmp_path: Path, damage: str) -> None:
+    for i in range(3):
+        made.write_db3(tmp_path / f"run_{i}", made.arm_log(i, frames=20 + i))
+    if damage == "metadata":
+        (tmp_path / "run_1" / "metadata.yaml").write_text("rosbag2: !!bool foo")
+    else:
+        next((tmp_path / "run_1").glob("*.db3")).unlink()
+    corpus = open_path(tmp_path, key="logs")
+    assert corpus.table.length.tolist() == [20, 22]
+    (issue,) = corpus.issues
+    assert (issue.code, issue.kind, issue.subject) == ("log_unreadable", Kind.DEFECT, "run_1")
+    assert ("not valid YAML" if damage == "metadata" else "which is missing") in issue.message
+    if damage == "metadata":  # alone, it is no corpus
+        with pytest.raises(CorpusError, match="not valid YAML"):
+            open_path(tmp_path / "run_1", key="log")

@@ -29,6 +29,7 @@ class Place:
     kind: Kind
     files: tuple[str, ...]
     metadata: Metadata | None = None
+    trouble: str = ""  # why it cannot be opened, where that is known without looking into its files
 
 
 def kind_of(path: Path) -> Kind | None:
@@ -85,7 +86,12 @@ def places(path: Path, kind: Kind) -> tuple[CorpusFiles, list[Place]]:
     found = list(_in_folder(files, "", kind))
     for below in sorted(p.name for p in files.root.iterdir() if p.is_dir()):
         files.path(f"{below}/x")  # refuses a link that leaves the corpus
-        found += _in_folder(files, below, kind)
+        try:
+            found += _in_folder(files, below, kind)
+        except UnsafeCorpusError:
+            raise
+        except CorpusError as error:  # told when it is opened; it does not stand in the others' way
+            found.append(Place(name=below, kind=kind, files=(), trouble=str(error)))
     if not found:
         raise CorpusError(f"{path} holds no {ENDING_OF[kind]} file; give the file, or the folder that holds it")
     return files, found
@@ -128,6 +134,8 @@ def open_log(files: CorpusFiles, place: Place) -> Log:
         CorpusError: nothing of it can be read.
         UnsafeCorpusError: a link leads outside the corpus.
     """
+    if place.trouble:
+        raise CorpusError(place.trouble)
     logs = []
     try:
         for relative in place.files:
