@@ -27,7 +27,7 @@ class Call(NamedTuple):
 
     step: float  # of the joint states
     sort: int
-    client: int
+    client: int | bytes  # a byte of its GUID, or all of it
     number: int
     on: bool | None
 
@@ -35,7 +35,8 @@ class Call(NamedTuple):
 def event(call: Call) -> bytes:
     """CDR of service_msgs/ServiceEventInfo (event_type, stamp, client_gid, sequence_number), request and response."""
     request = b"" if call.on is None else bytes([call.on])
-    body = struct.pack("<B3xiI", call.sort, 0, 0) + bytes([call.client] * 16)
+    body = struct.pack("<B3xiI", call.sort, 0, 0)
+    body += call.client if isinstance(call.client, bytes) else bytes([call.client] * 16)
     body += bytes(-len(body) % 8) + struct.pack("<qI", call.number, len(request)) + request
     return bytes([0, 1, 0, 0]) + body + bytes(-len(body) % 4) + struct.pack("<I", 0)
 
@@ -104,10 +105,40 @@ TWO_CLIENTS = [  # whose calls are logged by both sides, one within the other, a
 ]
 
 
-@pytest.mark.parametrize("calls", [FOUR_CLIENTS, BOTH_SIDES, TWO_CLIENTS], ids=["four", "both sides", "two"])
-def test_a_call_is_its_client_and_its_number(tmp_path: Path, calls: list[tuple]) -> None:
+# Participants as Fast DDS names them; entities end in 03 for a writer and in 04 for a reader.
+ONE, OTHER = bytes.fromhex("010feb7dd37a377900000300"), bytes.fromhex("010feb7d3836ae8a00000000")
+WRITER, READER, WRITER_2, READER_2 = (bytes.fromhex(e) for e in ("00000903", "00001304", "00000b03", "00001504"))
+FAST_DDS = [  # two processes; what one side logs is not always logged before what the other does
+    (9.4, SENT, ONE + WRITER, 1, True),
+    (10.6, RECEIVED, ONE + READER, 1, True),
+    (29.4, RECEIVED, OTHER + READER, 1, False),
+    (30.6, SENT, OTHER + WRITER, 1, False),
+    (49.5, RECEIVED, ONE + READER, 2, True),
+    (69.4, RECEIVED, ONE + READER, 3, False),
+    (72.6, SENT, ONE + WRITER, 3, False),
+]
+ONE_PROCESS = [  # whose two clients share the participant and count alike
+    (9.5, SENT, ONE + WRITER, 1, True),
+    (30.5, SENT, ONE + WRITER_2, 1, False),
+    (31.5, RECEIVED, ONE + READER, 1, True),
+    (32.5, RECEIVED, ONE + READER_2, 1, False),
+    (49.5, RECEIVED, ONE + READER, 2, True),
+    (70.5, RECEIVED, ONE + READER_2, 2, False),
+]
+CALLS = {
+    "four clients": (FOUR_CLIENTS, [[10, 30], [50, 70]]),
+    "both sides": (BOTH_SIDES, [[10, 30], [50, 70]]),
+    "two clients": (TWO_CLIENTS, [[10, 30], [50, 70]]),
+    "Fast DDS": (FAST_DDS, [[10, 29], [50, 69]]),
+    "one process": (ONE_PROCESS, [[10, 30], [50, 70]]),
+}
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_a_call_is_its_client_and_its_number(tmp_path: Path, case: str) -> None:
+    calls, expected = CALLS[case]
     path = with_calls(tmp_path / "log.mcap", [Call(*c) for c in calls])
-    assert parts(opened(path, service="/record")) == [[10, 30], [50, 70]]
+    assert parts(opened(path, service="/record")) == expected
 
 
 def test_times_count_from_the_first_message_of_any_topic(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from gristmill.settings import suggest
 
 FIRST_NS = -LAST_NS
 _REQUESTS = (0, 1)  # service_msgs/msg/ServiceEventInfo: request sent, request received
+_PARTICIPANT = 12  # bytes of a GUID
 _NS = 1_000_000_000
 
 
@@ -92,31 +93,46 @@ def _calls(log: Log, service: str) -> Iterator[tuple[int, bool]]:
             f"{suggest(service, dict.fromkeys(known))}"
         )
     topic = log.topics[name]
-    seen: set[tuple[bytes, int]] = set()
+    calls = _Calls()
     for message in log.read(log.entries(name)):
         group = decoder_for(topic.formats[message.channel]).one(message.data)
         kind = group.numbers.get("info.event_type")
         if kind is None or not kind.size or int(kind[0, 0]) not in _REQUESTS:
             continue
-        call = _call(group)
-        if call is not None:
-            if call in seen:
-                continue
-            seen.add(call)
+        if not calls.is_new(int(kind[0, 0]), group):
+            continue
         wanted = group.numbers.get("request[0].data")
         yield message.log_ns, wanted is None or bool(wanted[0, 0])
 
 
-def _call(group: Group) -> tuple[bytes, int] | None:
-    """Who called, and the number of the call; None where the log does not number calls.
+class _Calls:
+    """Tells the calls of a service apart. One is logged when it is sent, when it is received, or both, in any order.
 
-    A call is logged when it is sent, when it is received, or both. Each client counts its own calls from 1 on, and
-    each `ros2 service call` is a client of its own.
+    Each client counts its own calls from 1 on, and each `ros2 service call` is a client of its own. With Fast DDS, the
+    side that sends names the client by its writer and the side that receives by its reader; what the two have in common
+    is the participant, the first 12 bytes of a GUID (DDSI-RTPS 2.5, 8.2.4). Clients of one process share it, so two
+    events of one side are one call only if all of the GUID is the same.
     """
-    number, client = group.numbers.get("info.sequence_number"), group.numbers.get("info.client_gid")
-    if number is None or not number.size:
-        return None
-    return b"" if client is None else client.tobytes(), int(number[0, 0])
+
+    def __init__(self) -> None:
+        self._seen: set[tuple[int, bytes, int]] = set()
+        self._unpaired: dict[tuple[int, bytes, int], list[bytes]] = {}  # side, participant, number -> clients
+
+    def is_new(self, side: int, group: Group) -> bool:
+        """Whether this event is the first of its call; True where the log does not number calls."""
+        number, client = group.numbers.get("info.sequence_number"), group.numbers.get("info.client_gid")
+        if number is None or not number.size:
+            return True
+        count, gid = int(number[0, 0]), b"" if client is None else client.tobytes()
+        if (side, gid, count) in self._seen:
+            return False
+        self._seen.add((side, gid, count))
+        waiting = self._unpaired.get((1 - side, gid[:_PARTICIPANT], count))
+        if waiting:
+            waiting.remove(gid if gid in waiting else waiting[0])
+            return False
+        self._unpaired.setdefault((side, gid[:_PARTICIPANT], count), []).append(gid)
+        return True
 
 
 def _spans(marks: Iterator[tuple[int, bool]]) -> list[Window]:
