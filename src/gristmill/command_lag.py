@@ -105,15 +105,17 @@ def _delay(state: FloatArray, command: FloatArray, known: Mask | None, first: in
     if not least > 0:
         return np.nan, np.nan
     met = _met(sums, frames, first) if known is None else _met_known(padded, shifted, known, count, first, lags)
-    scores = np.correlate(padded, shifted, "valid") / np.sqrt(np.maximum(met, least))
+    np.sqrt(np.maximum(met, least, out=met), out=met)
+    scores = np.correlate(padded, shifted, "valid") / met
     best = int(scores.argmax())
     if not 0 < best < lags:
         return np.nan, np.nan  # the largest correlation lies elsewhere: no delay within bounds
-    before, peak, after = (float(score) for score in scores[best - 1 : best + 2])
+    before, peak, after = scores[best - 1 : best + 2].tolist()
     bend = before - 2 * peak + after
     # At one speed every delay agrees; what tells them apart is how far velocities vary around their means.
-    steady = np.square(np.add.reduce(both, axis=2)).sum(axis=1) / (frames if known is None else np.count_nonzero(known))
-    varies = 1 - float((steady / sums[:, -1]).max())
+    means = np.add.reduce(both, axis=2)
+    steady = np.einsum("ij,ij->i", means, means) / (frames if known is None else np.count_nonzero(known))
+    varies = 1 - max((steady / sums[:, -1]).tolist())
     match = 1 - (1 - peak) / varies if varies > _LEAST_VARYING else 0.0
     return first + best + (0.5 * (before - after) / bend if bend < 0 else 0.0), max(match, 0.0)
 

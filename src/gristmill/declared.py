@@ -65,7 +65,8 @@ def disagreements(
     reach = high - low
     reach *= noticed
     # Mostly all agree so well that no floor of the scale is asked for; false for NaN.
-    if (np.abs(stated - actual) <= reach).all():
+    off = np.subtract(stated, actual)
+    if np.maximum.reduce(np.abs(off, out=off) - reach, axis=None, initial=-1.0) <= 0:
         return found
     scale = high - low + _OF_MAGNITUDE * np.maximum(np.abs(low), np.abs(high)) + _LEAST
     with np.errstate(over="ignore"):  # a declared number may be absurd
@@ -86,15 +87,15 @@ def _aligned(
 ) -> tuple[FloatArray, list[Disagreement]]:
     """Declared values in the places of the actual ones, and those that do not fit."""
     features = _features(dims)
-    found = [declared.get(feature, _NOTHING).get(statistic) for statistic in STATISTICS for feature, _ in features]
+    of_features = [declared.get(feature, _NOTHING) for feature, _ in features]
+    found = [of_feature.get(statistic) for statistic in STATISTICS for of_feature in of_features]
     places = [place for _, place in features] * len(STATISTICS)
     fitting = [v for v, place in zip(found, places, strict=True) if v is not None and _fits(v, place)]
     if found and len(fitting) == len(found):
         return np.concatenate(fitting, axis=None).astype(np.float64, copy=False).reshape(actual.shape), []
     stated = actual.copy()  # what is not declared disagrees with nothing
     misshapen: list[Disagreement] = []
-    for feature, place in features:
-        of_feature = declared.get(feature, {})
+    for (feature, place), of_feature in zip(features, of_features, strict=True):
         for row, statistic in enumerate(STATISTICS):
             values = of_feature.get(statistic)
             if values is None:

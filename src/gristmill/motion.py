@@ -289,7 +289,7 @@ def _same(a: FloatArray, b: FloatArray) -> bool:
 
 def _filled(values: Signal) -> tuple[Signal, Mask | None, float]:
     """Values without gaps and beyond measure, where they were not finite (None: nowhere), and the largest size."""
-    largest = float(np.abs(values).max()) if values.size else 0.0
+    largest = float(np.maximum.reduce(np.abs(values), axis=None)) if values.size else 0.0
     if largest <= _HUGE:  # false for NaN, too
         return values, None, largest
     gaps = ~np.isfinite(values)

@@ -89,7 +89,7 @@ class Idle:
         grid = grid_of(motion, self.window_s)
         if grid is None:
             return Measured(unknown=f"shorter than {2 * self.window_s:g} s, or without state and action")
-        reach = float(motion.range[layout.moving].max())
+        reach = float(np.maximum.reduce(motion.range[layout.moving]))
         begin_s, end_s = motion.clock.span_s(0, motion.frames)
         values = {"reach": reach, "begin_s": begin_s, "end_s": end_s}
         # A run of w windows covers w + width - 1 samples.

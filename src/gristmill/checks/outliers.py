@@ -62,10 +62,10 @@ class Outliers:
         values = {"low": motion.low, "high": motion.high, "leap": leap}
         leaping = leap > _LEAP * motion.range
         leaping[motion.layout.grippers] = False  # commanded open or closed, one leaps all the time
-        if leaping.any() and motion.choices.any():
-            values["leap"] = np.where(motion.choices, np.nan, leap)  # from choice to choice nothing leaps
-            leaping &= ~motion.choices
         dims = leaping.nonzero()[0].tolist()
+        if dims and motion.choices.any():
+            values["leap"] = np.where(motion.choices, np.nan, leap)  # from choice to choice nothing leaps
+            dims = (leaping & ~motion.choices).nonzero()[0].tolist()
         return Measured(values, strongest(list(self._bursts(motion, dims))) if dims else ())
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:

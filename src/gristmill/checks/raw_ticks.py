@@ -48,7 +48,7 @@ class RawTicks:
             return Measured(unknown="no state, or fewer than 2 samples")
         ordered = motion.sorted[rows]
         largest = np.maximum(ordered[:, -1], -ordered[:, 0])
-        if not largest.max() >= _BEYOND_DEGREES:
+        if not np.maximum.reduce(largest) >= _BEYOND_DEGREES:
             return Measured({"dimensions": 0, "largest": 0.0})
         values = motion.values[rows]
         ticks = (largest >= _BEYOND_DEGREES) & (largest < 2**31) & (np.rint(values) == values).all(axis=1)

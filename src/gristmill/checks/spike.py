@@ -121,10 +121,10 @@ class Spike:
     def _events(self, motion: Motion) -> list[Event]:
         """Samples that jump there and back, the highest of each dimension first, at most `_MOST` of each."""
         turns, reach = motion.turns, (_LOOKED_AT * motion.range) ** 2
-        if not (np.minimum.reduce(turns, axis=1) < -reach).any():
+        if not np.logical_or.reduce(np.minimum.reduce(turns, axis=1) < -reach):
             return []
         rows, turn = (turns < -reach[:, None]).nonzero()
-        beyond = self._beyond(motion.values, rows, turn + 1)
+        beyond = self._beyond(motion.path, rows, turn + 1)
         high = ((beyond > 0) & ~_switches(motion.values, rows)).nonzero()[0]
         high = high[np.lexsort((-beyond[high], rows[high]))]
         rank = np.arange(len(high)) - np.searchsorted(rows[high], rows[high])

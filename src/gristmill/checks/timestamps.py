@@ -173,7 +173,7 @@ def _stray(times_s: TimesS, rate_hz: float) -> float:
     off = np.multiply(times_s, rate_hz)
     off -= np.arange(len(off))
     np.abs(off, out=off)
-    return float(off.max())
+    return float(np.maximum.reduce(off))
 
 
 def _events(clock: Clock, key: str | None) -> Iterator[Event]:

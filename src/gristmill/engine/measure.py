@@ -132,6 +132,7 @@ class _Session:
         self._asks = [stage.known is not None for stage in plan.stages]
         # Checks for which the low-dimensional data is loaded; the reader's issues come to light with it.
         self._on_data = np.array([not {"values", "meta"}.isdisjoint(s.parts.names) for s in plan.stages], bool)
+        self._needed = (work.owed > SETTLED)[:, self._on_data].any(axis=1).tolist()
         self._start = 0
         self._since = time.monotonic()
         self._readings: list[Reading] = []
@@ -143,7 +144,7 @@ class _Session:
         """Read what is not known of an episode and measure what is owed."""
         self._counters.episodes += 1
         owed = self._work.owed[at]
-        self._read_values(at, episode, needed=bool((owed > SETTLED)[self._on_data].any()))
+        self._read_values(at, episode, needed=self._needed[at])
         for key in self._plan.cameras:
             self._read_camera(at, episode, key)
         # The episode itself must not be in there: a cycle would keep its arrays until the collector comes by.

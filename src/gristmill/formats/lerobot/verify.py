@@ -47,7 +47,7 @@ def check_numbering(
             continue
         begin = 0 if key == "frame_index" or not np.isfinite(values[0]) else int(values[0])
         wanted = count(len(values)) + begin if begin else count(len(values))
-        if not (values == wanted).all():
+        if not np.logical_and.reduce(values == wanted):
             yield _hole(episode, key, values, begin)
     index = columns.get("index")
     if index is None or not len(index) or not np.isfinite(index[0]):
@@ -77,7 +77,7 @@ def check_tasks(episode: int, task_index: np.ndarray | None, tasks: Tasks, decla
     """The rows' task_index against the table of tasks and the episode's own tasks."""
     if task_index is None or not len(task_index) or not tasks.texts:
         return
-    alike = (task_index == task_index[0]).all()
+    alike = np.logical_and.reduce(task_index == task_index[0])
     numbers = [task_index[0].item()] if alike else np.unique(task_index).tolist()
     unknown = [n for n in numbers if n not in tasks.texts]
     if unknown:
