@@ -198,6 +198,34 @@ def test_rotations_turn_and_grippers_are_not_averaged() -> None:
     assert np.isin(flat[:, 0], np.arange(11)).all()
 
 
+def test_slerp_of_a_channel_means_its_quaternions() -> None:
+    times, half = np.array([0.0, 1.0]), np.sqrt(0.5)
+    values = np.array([[0, 0, 0, 0, 0, 0, 1.0], [2, 4, 6, half, 0, 0, half]])
+    names = ("position.x", "position.y", "position.z", "orientation.x", "orientation.y", "orientation.z")
+    raw = streams({"pose": ("state", times, values)}, {"pose": (*names, "orientation.w")})
+    expected = [1, 2, 3, np.sin(np.pi / 8), 0, 0, np.cos(np.pi / 8)]
+    for methods in ({}, {"pose": "slerp"}, {"pose*": "slerp"}, {"pose[orientation.x]": "slerp"}):
+        found = resample(raw, Resample(rate_hz=2, methods=methods)).channels["pose"].values[1]
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_a_gripper_is_also_known_by_its_channel() -> None:
+    times = np.arange(5) / 10
+    flips = np.array([0.0, 1, 1, 0, 1])
+    raw = streams(
+        {
+            "action.gripper_cmd": ("action", times, flips),
+            "action.arm_and_gripper": ("action", times, np.column_stack([times, times])),
+            "observation.gripper": ("state", times, flips),
+        },
+        {"action.gripper_cmd": ("data",), "action.arm_and_gripper": ("data[0]", "data[1]")},
+    )
+    found = resample(raw, Resample(rate_hz=40)).channels
+    assert set(found["action.gripper_cmd"].values[:, 0].tolist()) == {0.0, 1.0}
+    np.testing.assert_allclose(found["action.arm_and_gripper"].values[:, 0], np.arange(17) / 40, atol=1e-12)
+    assert 0.5 in found["observation.gripper"].values[:, 0].tolist()  # a place
+
+
 def test_what_is_only_named_like_a_rotation_is_none() -> None:
     times = np.arange(3) / 10
     values = np.array([[0, 0, 0, 8.0], [2, 4, 6, 10], [0, 0, 0, 8]])

@@ -35,7 +35,7 @@ class DimGroup:
 
 
 def is_discrete(channel: Channel) -> bool:
-    """Whether a channel holds flags or whole numbers, which no average may be taken of."""
+    """Whether a channel holds flags or whole numbers alone, which no average may be taken of."""
     return channel.values.dtype.kind != "f" or channel.role in ("done", "success")
 
 
@@ -67,7 +67,8 @@ def groups_of(channel: Channel, rule: Resample, card: Embodiment) -> list[DimGro
     """Every dimension of the channel, in groups.
 
     A rule's "linear" for a whole channel means its continuous dimensions: quaternions in it are still turned along
-    the great arc, and commands of its grippers still not averaged. A rule that names a dimension is followed as it is.
+    the great arc, and commands of its grippers and whole numbers still not averaged; "slerp" for a whole channel means
+    its quaternions. A rule that names a dimension is followed as it is.
 
     Raises:
         RecipeError: the rule asks for an average of a discrete channel, or for rotations where there are none.
@@ -89,15 +90,22 @@ def groups_of(channel: Channel, rule: Resample, card: Embodiment) -> list[DimGro
             if entry is not None and asked in ("linear", "slerp"):
                 raise RecipeError(_no_average(name, channel.key, f"{channel.values.dtype}, {channel.role}"))
             alike.setdefault((asked if entry else "nearest", None), []).append(i)
-        elif asked == "slerp" or (asked == "linear" and i in turning and name != dims[i].label):
-            turned[turning.get(i) or _by_fours(channel, i, name)] = None
-        elif asked == "linear" and name != dims[i].label and _commands_gripper(dims[i], joints[i]):
+        elif i in turning and (asked == "slerp" or (asked == "linear" and name != dims[i].label)):
+            turned[turning[i]] = None
+        elif i in channel.discrete and asked in ("linear", "slerp"):
+            if name == dims[i].label:
+                raise RecipeError(_no_average(name, dims[i].label, "recorded as whole numbers or flags"))
+            alike.setdefault(("nearest", None), []).append(i)
+        elif asked == "slerp" and (not turning or name == dims[i].label):
+            turned[_by_fours(channel, i, name)] = None
+        elif asked in ("linear", "slerp") and name != dims[i].label and _commands_gripper(dims[i], joints[i]):
             alike.setdefault(("nearest", None), []).append(i)
         else:
-            wraps = asked == "linear" and any(
+            wraps = asked in ("linear", "slerp") and any(
                 matches(p, dims[i].label) or matches(p, channel.key) for p in rule.wrapping
             )
-            alike.setdefault((asked, _full_turn(joints[i], dims[i]) if wraps else None), []).append(i)
+            method = "linear" if asked == "slerp" else asked  # what stands beside the quaternions
+            alike.setdefault((method, _full_turn(joints[i], dims[i]) if wraps else None), []).append(i)
     return [
         *(DimGroup(method, tuple(dims), period) for (method, period), dims in alike.items()),
         *(DimGroup("slerp", dims) for dims in turned),
@@ -171,7 +179,13 @@ def _no_average(name: str, key: str, kind: str) -> str:
 
 
 def _commands_gripper(dim: Dim, joint: Joint | None) -> bool:
-    return dim.role == "action" and part_of(dim.name, joint) == "gripper"
+    """Whether a dimension is a gripper's command: by its card or name, else by its channel's key without an arm."""
+    if dim.role != "action":
+        return False
+    if part_of(dim.name, joint) == "gripper":
+        return True
+    key = plain_name(dim.channel)
+    return joint is None and "arm" not in key and part_of(key, None) == "gripper"
 
 
 def _full_turn(joint: Joint | None, dim: Dim) -> float:

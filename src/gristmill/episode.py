@@ -49,6 +49,8 @@ class Channel:
     values: Table
     times_s: TimesS
     names: tuple[str, ...]  # d names, "" where unknown
+    # Dimensions of floating values that were recorded as whole numbers or flags, so that no average is a value of them.
+    discrete: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +111,8 @@ class Episode:
     tasks: tuple[str, ...]
     embodiment: Embodiment
     cameras: Mapping[str, Camera]
-    issues: tuple[Issue, ...] = ()  # what the reader found wrong with this episode
+    # What the reader found wrong with this episode; some of it shows only when the channels were read.
+    issues: Sequence[Issue] = ()
     declared_stats: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     # The loader returns channels in the order of the features; it raises RecordingError when it cannot.
     load_channels: Callable[[], Mapping[str, Channel]] = field(repr=False)

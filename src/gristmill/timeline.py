@@ -21,7 +21,7 @@ from gristmill.types import FloatArray, IntArray, TimesS
 if TYPE_CHECKING:
     from gristmill.episode import Camera, CameraInfo, Channel, Episode
 
-VERSION = 3  # raise it when resampled values change
+VERSION = 4  # raise it when resampled values change
 
 Method = Literal["hold", "linear", "slerp", "nearest"]
 

@@ -7,7 +7,7 @@ facts and, when they are asked for, the episodes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -92,6 +92,32 @@ class Reader(Protocol):
         """
         return {}
 
+    def found(self, header: Header) -> Sequence[Issue]:
+        """What was wrong with the episode's channels, once they were read."""
+        return ()
+
+
+class Told(Sequence[Issue]):
+    """Issues of one episode, to which those are added that show when its channels are read; copies share them."""
+
+    def __init__(self, issues: Iterable[Issue]) -> None:
+        self._issues = list(dict.fromkeys(issues))
+
+    def __getitem__(self, at):
+        return self._issues[at]
+
+    def __len__(self) -> int:
+        return len(self._issues)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple | Told) and tuple(self) == tuple(other)
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def add(self, issues: Iterable[Issue]) -> None:
+        """Add what is new."""
+        self._issues = list(dict.fromkeys([*self._issues, *issues]))
+
 
 @dataclass(kw_only=True, eq=False)
 class RecordedCorpus:
@@ -175,6 +201,7 @@ class RecordedCorpus:
         embodiment, cameras = self.embodiment, list(self.cameras)
         for row in rows:
             header = self.headers[int(row)]
+            told = Told(header.issues)
             yield Episode(
                 id=episode_id(self.key, header.index),
                 corpus=self.key,
@@ -184,8 +211,8 @@ class RecordedCorpus:
                 tasks=header.tasks,
                 embodiment=embodiment,
                 cameras=LazyCameras(cameras, _Bound(self.reader, header).camera),
-                issues=header.issues,
-                load_channels=_Bound(self.reader, header).channels,
+                issues=told,
+                load_channels=_Bound(self.reader, header, told).channels,
                 load_clocks=_Bound(self.reader, header).clocks,
             )
 
@@ -206,9 +233,14 @@ class RecordedCorpus:
 class _Bound:
     reader: Reader
     header: Header
+    told: Told | None = None
 
     def channels(self) -> Mapping[str, Channel]:
-        return self.reader.channels(self.header)
+        channels = self.reader.channels(self.header)
+        found = getattr(self.reader, "found", None)  # most readers know all that is wrong from the headers
+        if found is not None and self.told is not None:
+            self.told.add(found(self.header))
+        return channels
 
     def camera(self, key: str) -> Camera:
         return self.reader.camera(self.header, key)

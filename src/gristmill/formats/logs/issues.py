@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from gristmill.finding import Issue, Kind
 from gristmill.formats.logs import finding
@@ -13,11 +14,41 @@ from gristmill.formats.logs.plan import Plan
 from gristmill.formats.logs.stream import Log
 
 
+class Lost(NamedTuple):
+    """Messages of one topic that gave no values."""
+
+    topic: str
+    key: str  # the channel that none of their numbers belong to; "" for messages that cannot be decoded
+    count: int
+    of: int
+    first: int  # row of the first among the topic's messages
+    why: str
+
+
+def lost_issue(lost: Lost, first_s: float, place: finding.Place, index: int) -> Issue:
+    """Messages that could not be read, or hold nothing of their channel, in one episode."""
+    told = f"{place.name}, topic {lost.topic}: {lost.count} of {lost.of} messages, the first at {first_s:.3f} s, "
+    if lost.key:
+        code = "messages_without_values"
+        told += f"hold none of the numbers of {lost.key} and are missing values"
+        fix = "See whether messages of another kind are sent under this name, and give them a topic of their own."
+    else:
+        code = "messages_undecodable"
+        told += f"cannot be decoded and are missing values ({lost.why})"
+        fix = "Restore the file, or correct the program that wrote them."
+    return issue_of(code, Kind.RISK, told, fix, place, index)
+
+
 def episode_issues(log: Log, plan: Plan, place: finding.Place, index: int) -> Iterator[Issue]:
     """What one log lost, and which topics it lacks."""
     for loss in log.losses:
         yield issue_of(loss.code, Kind.RISK, loss.message, loss.fix, place, index)
     for topic in _topics(plan):
+        types = dict.fromkeys(form.type for form in log.topics[topic].formats.values()) if topic in log.topics else {}
+        if len(types) > 1:
+            what = f"{place.name}, topic {topic}: its messages are of {len(types)} types, {', '.join(types)}; those "
+            what += "without the numbers of its channel are missing values"
+            yield issue_of("topic_mixed", Kind.RISK, what, "Give each type a topic of its own.", place, index)
         if topic not in log.topics or not log.topics[topic].count:
             what = f"{place.name} holds no message of {topic}, which other logs of this corpus have"
             fix = "Record it again with this topic, or leave the log out."

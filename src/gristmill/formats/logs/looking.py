@@ -9,8 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from gristmill.formats.logs.columns import JOINT_FIELDS, MAX_WIDTH, is_joints, joint_names, places
+from gristmill.formats.logs.columns import JOINT_FIELDS, MAX_WIDTH, check_names, is_joints, joint_names, places
 from gristmill.formats.logs.decoding import UndecodableError, decoder_for, stamps_ns
+from gristmill.formats.logs.number_types import seen_type
 from gristmill.formats.logs.pictures import Picture, picture_of
 from gristmill.formats.logs.ros_bytes import Group, MessageError
 from gristmill.formats.logs.stream import Entries, Log, LogDamageError, Topic, one_pass
@@ -36,7 +37,8 @@ class View:
     sort: Sort
     why: str = ""  # it is unreadable or holds nothing
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # field -> dimensions, as first met
-    single: bool = False  # all numbers are float32
+    types: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # field -> dimension -> as `seen_type` has it
+    nameless: bool = False  # joints that no message names
     wide: bool = False  # more numbers than a channel may have
     text: str = ""  # an example
     picture: Picture | None = None
@@ -107,6 +109,7 @@ class _Collected:
         form = self.topic.formats[channel]
         try:
             group = decoder_for(form).one(memoryview(bytes(data)))
+            check_names(group)
             if PICTURES.search(form.type):
                 self._picture = self._picture or picture_of(form, group)
         except MessageError as error:
@@ -136,12 +139,13 @@ class _Collected:
             return _view(
                 topic, sort, why="" if sort == "text" else "its messages hold no numbers", text=text, **offsets
             )
-        arrays = [g.numbers[p.path].dtype for g in groups[:4] for p in places(g, next(iter(labels)))]
+        is_json = topic.format.encoding == "json"
         return _view(
             topic,
             "joints" if joints else "numbers",
             labels=labels,
-            single=bool(arrays) and all(a == np.float32 for a in arrays),
+            types={f: _types(groups, f, names, json=is_json) for f, names in labels.items()},
+            nameless=joints and not any(map(joint_names, groups)),
             wide=any(len(names) > MAX_WIDTH for names in labels.values()),
             text=text,
             **offsets,
@@ -163,7 +167,19 @@ def _named_arrays(groups: Sequence[Group]) -> list[str]:
 
 
 def _labels(groups: Sequence[Group], field: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(p.label for g in groups for p in places(g, field)))
+    found = [place for group in groups for place in places(group, field)]
+    named = not all(place.nameless for place in found)  # then those without names tell of no further joints
+    return tuple(dict.fromkeys(place.label for place in found if not (named and place.nameless)))
+
+
+def _types(groups: Sequence[Group], field: str, labels: Sequence[str], *, json: bool) -> dict[str, str]:
+    """Dimension -> its type in these messages. Equal layouts have equal types in all encodings but JSON."""
+    found: dict[str, list[np.dtype]] = {label: [] for label in labels}
+    for group in groups:
+        for place in places(group, field):
+            if place.label in found:
+                found[place.label].append(group.numbers[place.path].dtype)
+    return {label: seen_type(dtypes, lacking=len(dtypes) < len(groups), json=json) for label, dtypes in found.items()}
 
 
 def _median_s(offsets_ns: list[int]) -> float | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gristmill.errors import CorpusError, RecipeError
 from gristmill.formats.logs.columns import MAX_WIDTH, NumberPlan, shown
 from gristmill.formats.logs.looking import View, labels_of
+from gristmill.formats.logs.number_types import WHOLE, channel_type
 from gristmill.formats.logs.options import TopicRule
 from gristmill.formats.logs.pictures import Picture
 from gristmill.formats.logs.stream import one_line
@@ -113,8 +114,9 @@ def _channels(name: str, rule: TopicRule, seen: Sequence[View]) -> list[ChannelP
 def _channel(name: str, rule: TopicRule, seen: Sequence[View], field: str, key: str) -> ChannelPlan:
     joints = seen[0].sort == "joints"
     path = f"options.topics.{name}"
-    labels = labels_of(seen, field)
+    labels, of = labels_of(seen, field), field
     if not labels and field:
+        of = ""
         everything = labels_of(seen, "")
         labels = tuple(label for label in everything if label == field or label.startswith((f"{field}.", f"{field}[")))
         if not labels:
@@ -125,7 +127,7 @@ def _channel(name: str, rule: TopicRule, seen: Sequence[View], field: str, key: 
     names = shown(labels, field)
     if rule.names:
         lacking = [n for n in rule.names if n not in names and n not in labels]
-        if len(lacking) == len(rule.names) == len(names) and not joints:
+        if len(lacking) == len(rule.names) == len(names) and (not joints or seen[0].nameless):
             # Numbers that the message leaves nameless are called what the user calls them.
             names, lacking = rule.names, []
         if lacking:
@@ -134,10 +136,11 @@ def _channel(name: str, rule: TopicRule, seen: Sequence[View], field: str, key: 
         labels, names = tuple(labels[i] for i in chosen), rule.names
     if len(labels) > MAX_WIDTH:
         raise RecipeError(f"{path}: its messages hold more than {MAX_WIDTH} numbers; choose a part of it with field")
-    single = all(v.single for v in seen)
+    telling = [v.types[of] for v in seen if of in v.types]
+    dtype, whole = channel_type([[types.get(label, WHOLE) for types in telling] for label in labels])
     role = "other" if rule.role not in ("state", "action") else rule.role
-    spec = ChannelSpec(key=key, role=role, width=len(labels), names=names, dtype="float32" if single else "float64")
-    numbers = NumberPlan(field=field, labels=labels, single=single, closed=bool(rule.names))
+    spec = ChannelSpec(key=key, role=role, width=len(labels), names=names, dtype=dtype)
+    numbers = NumberPlan(field=field, labels=labels, dtype=dtype, whole=whole, closed=bool(rule.names))
     return ChannelPlan(topic=name, spec=spec, numbers=numbers)
 
 

@@ -5,33 +5,28 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from gristmill.episode import Camera, CameraInfo, Channel
 from gristmill.errors import CorpusError, RecordingError, VideoError
+from gristmill.finding import Issue
 from gristmill.formats.files import CorpusFiles
-from gristmill.formats.logs.clocks import MessageTimes
-from gristmill.formats.logs.columns import Filling
 from gristmill.formats.logs.cutting import Window
 from gristmill.formats.logs.decoding import decoder_for, stamps_ns
+from gristmill.formats.logs.filling import TopicFilling
 from gristmill.formats.logs.finding import Place, open_log
+from gristmill.formats.logs.issues import lost_issue
 from gristmill.formats.logs.options import ClockName
 from gristmill.formats.logs.pictures import encoded_bytes, pixels
 from gristmill.formats.logs.plan import CameraPlan, Plan
 from gristmill.formats.logs.ros_bytes import MessageError
-from gristmill.formats.logs.stream import Entries, Log, Message, one_line, one_pass
+from gristmill.formats.logs.stream import Entries, Format, Log, Message, one_line, one_pass
 from gristmill.formats.recorded import Header
 from gristmill.types import IntArray, TimesS
 
-if TYPE_CHECKING:
-    from gristmill.formats.logs.ros_bytes import Group
-
 _OPEN_LOGS = 4
-_BATCH_MESSAGES = 1024
-_BATCH_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +61,7 @@ class LogReader:
         self._open: OrderedDict[int, Log] = OrderedDict()
         # Of the episode that was read last, by its number: they come to light with its channels.
         self._clocks: tuple[int, Mapping[str, Mapping[str, TimesS]]] | None = None
+        self._found: tuple[int, tuple[Issue, ...]] | None = None
 
     def log(self, number: int) -> Log:
         """An open log; a few stay open.
@@ -90,26 +86,39 @@ class LogReader:
             log = self.log(place.log)
             wanted = {t: log.entries(t).between(*place.window) for t in self._plan.topics if t in log.topics}
             fillings = {
-                topic: _TopicFilling(log, topic, entries, self._plan, self._clock) for topic, entries in wanted.items()
+                topic: TopicFilling(log, topic, entries, self._plan, self._clock) for topic, entries in wanted.items()
             }
             for topic, row, message in one_pass(log, wanted):
                 fillings[topic].add(row, message)
             for filling in fillings.values():
                 filling.flush()
             origin = self.origin_ns(header, log)
+            lost = [part for filling in fillings.values() for part in filling.lost()]
         channels: dict[str, Channel] = {}
         times = {topic: _seconds(filling.times.used_ns, origin) for topic, filling in fillings.items()}
         clocks: dict[str, Mapping[str, TimesS]] = {}
         told: set[str] = set()
         for c in self._plan.channels:
             if c.topic in fillings:
-                values = fillings[c.topic].values[c.spec.key].values
-                channels[c.spec.key] = Channel(c.spec.key, c.spec.role, values, times[c.topic], c.spec.names)
+                filling = fillings[c.topic].values[c.spec.key]
+                values, times_s, rows = filling.values, times[c.topic], filling.samples
+                if rows is not None:  # whole numbers have no NaN: what lacks one is no sample
+                    values, times_s = values[rows], times_s[rows]
+                channels[c.spec.key] = Channel(c.spec.key, c.spec.role, values, times_s, c.spec.names, filling.discrete)
                 if c.topic not in told:
                     told.add(c.topic)
                     clocks[c.spec.key] = fillings[c.topic].times.others_s(times[c.topic], origin)
         self._clocks = header.index, {stream: of for stream, of in clocks.items() if of}
+        name = self._places[place.log]
+        self._found = (
+            header.index,
+            tuple(lost_issue(part, float(times[part.topic][part.first]), name, header.index) for part in lost),
+        )
         return channels
+
+    def found(self, header: Header) -> Sequence[Issue]:
+        """What was wrong with the messages of the episode that was read last."""
+        return self._found[1] if self._found is not None and self._found[0] == header.index else ()
 
     def clocks(self, header: Header) -> Mapping[str, Mapping[str, TimesS]]:
         """Times of the episode's topics by all clocks, under the first channel of each topic.
@@ -163,47 +172,9 @@ class LogReader:
             if self._clock == "publish":
                 times[row] = message.publish_ns
             else:
-                stamps = stamps_ns(decoder_for(formats[message.channel]).one(message.data))
-                times[row] = message.log_ns if stamps is None else stamps[0] or message.log_ns  # 0: nobody set it
+                stamp_ns = _stamp_ns(formats[message.channel], message)
+                times[row] = stamp_ns or message.log_ns  # 0: nobody set it
         return times
-
-
-class _TopicFilling:
-    """Collects the messages of one topic and decodes them a batch at a time."""
-
-    def __init__(self, log: Log, topic: str, entries: Entries, plan: Plan, clock: ClockName) -> None:
-        self.values = {c.spec.key: Filling(c.numbers, len(entries)) for c in plan.channels if c.topic == topic}
-        self.times = MessageTimes(entries.times_ns, clock)
-        self._topic, self._formats = topic, log.topics[topic].formats
-        self._waiting: dict[int, tuple[list[int], list[bytes], list[int]]] = {}
-        self._count = self._bytes = 0
-
-    def add(self, row: int, message: Message) -> None:
-        """Take the topic's message number `row`."""
-        rows, payloads, published_ns = self._waiting.setdefault(message.channel, ([], [], []))
-        rows.append(row)
-        payloads.append(bytes(message.data))  # a view would hold on to its whole block
-        published_ns.append(message.publish_ns)
-        self._count += 1
-        self._bytes += len(message.data)
-        if self._count >= _BATCH_MESSAGES or self._bytes >= _BATCH_BYTES:
-            self.flush()
-
-    def flush(self) -> None:
-        """Decode what waits."""
-        for channel, (rows, payloads, published_ns) in self._waiting.items():
-            numbers = np.array(rows, np.intp)
-            self.times.published(numbers, np.array(published_ns, np.int64))
-            with _Named(f"topic {self._topic}"):
-                for group in decoder_for(self._formats[channel]).many(payloads):
-                    self._take(numbers[group.rows], group)
-        self._waiting = {}
-        self._count = self._bytes = 0
-
-    def _take(self, rows: IntArray, group: Group) -> None:
-        for filling in self.values.values():
-            filling.add(rows, group)
-        self.times.stamped(rows, stamps_ns(group))
 
 
 @dataclass(frozen=True)
@@ -239,6 +210,15 @@ class _Frames:
                     raise MessageError(f"the frame size changes at frame {start + at}; cut the episode there")
                 frames[at] = image
             return frames
+
+
+def _stamp_ns(form: Format, message: Message) -> int:
+    """What a message's header says, 0 where it says nothing; whoever reads the message tells what ails it."""
+    try:
+        stamps = stamps_ns(decoder_for(form).one(message.data))
+    except MessageError:
+        return 0
+    return 0 if stamps is None else int(stamps[0])
 
 
 def _camera(plan: CameraPlan, info: CameraInfo, frames: _Frames, count: int, times_s: TimesS, where: str) -> Camera:

@@ -106,6 +106,11 @@ def _role(name: str, view: View, everything: Sequence[View]) -> tuple[TopicRole,
         return "action", "its name or type says that it commands"
     if base == "JointTrajectory":
         return "action", "its first point says where to go next"
+    if view.sort == "joints" and view.nameless:
+        return (
+            "state",
+            "its messages are positions of joints without names, called joint_0, joint_1, ... in their order",
+        )
     if view.sort == "joints":
         return "state", "its messages name joints and their positions"
     if "gripper" in low:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Callable, Iterator, Sequence
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -93,7 +95,9 @@ class JsonDecoder:
         try:
             value = orjson.loads(data)
         except orjson.JSONDecodeError as error:
-            raise MessageError(f"a message is not valid JSON ({error})") from None
+            value = _with_nan(bytes(data))
+            if value is None:
+                raise MessageError(f"a message is not valid JSON ({error})") from None
         if not isinstance(value, dict):
             raise MessageError("a message is JSON, but no object")
         flat = _Flat()
@@ -101,7 +105,19 @@ class JsonDecoder:
         return flat
 
 
+def _with_nan(data: bytes) -> Any:
+    """JSON with NaN and Infinity, which Python's json writes although JSON knows no such numbers; else None."""
+    if b"NaN" not in data and b"Infinity" not in data:
+        return None
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
 def _json(value: Any, path: str, flat: _Flat, depth: int) -> None:
+    if isinstance(value, float) and isnan(value):
+        return  # missing, as null is
     if isinstance(value, bool | int | float):
         flat.numbers[path] = [value]
     elif isinstance(value, str):
