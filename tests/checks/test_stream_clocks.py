@@ -111,6 +111,41 @@ def test_header_and_log_time_that_drift_or_jump():
     assert measured.values["offset_s"] == pytest.approx(0.7 + 0.002 * np.log(2), abs=5e-4)
 
 
+def stamped(index: int, *, command_s: float, picture_s: float):
+    """States and commands at 30 and 50 Hz, pictures at 10 Hz, all with header times; so much later than by the log."""
+    raw = clocked(index)
+    pictures = np.arange(80) / 10
+    clocks = {
+        STATE: {"log": raw.channels[STATE].times_s, "header": raw.channels[STATE].times_s},
+        ACTION: {"log": raw.channels[ACTION].times_s, "header": raw.channels[ACTION].times_s + command_s},
+        "camera": {"log": pictures, "header": pictures + picture_s},
+    }
+    return replace(raw, load_clocks=lambda: clocks)
+
+
+def test_streams_whose_stamps_stand_apart():
+    episodes = [stamped(i, command_s=0.05, picture_s=-0.045) for i in range(3)]
+    found = judge(CHECK, episodes)
+    offsets = {f.channel: f for f in found if f.code == "clock_offset"}
+    assert {key: f.measured for key, f in offsets.items()} == {
+        STATE: 0,
+        ACTION: pytest.approx(0.05),
+        "camera": pytest.approx(-0.045),
+    }
+    assert {f.kind for f in offsets.values()} == {Kind.TRAIT}
+    assert "header time stands +50.0 ms from its log time and drifts by +0 us a second" in offsets[ACTION].message
+    # 0.05 s are 1.5 periods of the state's 30 Hz; 0.095 s between command and picture are less than one of 10 Hz.
+    (apart,) = [f for f in found if f.kind is Kind.RISK]
+    assert (apart.code, apart.channel, apart.row) == ("clocks_apart", ACTION, None)
+    assert apart.measured == pytest.approx(1.5, rel=1e-6)
+    assert f"beside {STATE} by header time in 3 of 3 episodes" in apart.message
+    (measured,) = measure_all(CHECK, episodes[:1])
+    assert measured.values["apart_s"] == pytest.approx(0.095)
+    assert trouble(stamped(0, command_s=0.03, picture_s=-0.06)) == []
+    (resampled,) = trouble(resample(episodes[0], Resample(rate_hz=30)))
+    assert (resampled.code, resampled.kind) == ("clocks_apart", Kind.RISK)
+
+
 def test_resampling_mends_rates_and_ends_but_no_clock():
     rule = Resample(rate_hz=30)
     found = judge(CHECK, [resample(clocked(0, rate_hz=29.8, late_s=0.4), rule)])

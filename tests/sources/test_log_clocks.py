@@ -81,6 +81,21 @@ def test_publish_time_is_a_clock_where_it_differs(tmp_path: Path) -> None:
     np.testing.assert_allclose(clocks[ACTION]["log"] - clocks[ACTION]["publish"], 0.002, atol=1e-9)
 
 
+@pytest.mark.parametrize("clock", ["log", "header"])
+def test_cameras_have_header_times_too(tmp_path: Path, clock: str) -> None:
+    pictures = [
+        Sent("/cam/compressed", START_NS + i * 100 * MS, made.jpeg(START_NS + (i * 100 - 80) * MS, made.picture(i)))
+        for i in range(20)
+    ]
+    sent = sorted([*arm_log(), *pictures], key=lambda s: s.log_ns)
+    episode = only(opened(made.write_mcap(tmp_path / "log.mcap", sent), clock=clock))
+    (key,) = episode.cameras
+    times = episode.clocks[key]
+    assert list(times) == (["log", "header"] if clock == "log" else ["header", "log"])
+    np.testing.assert_allclose(times["log"] - times["header"], 0.08, atol=1e-9)
+    np.testing.assert_array_equal(times[clock], episode.cameras[key].times_s)
+
+
 def test_stamps_that_nobody_set_are_no_clock(tmp_path: Path) -> None:
     sent = [
         s._replace(message=made.joints(0, NAMES, motion(0))) for s in arm_log(frames=40) if s.topic == "/joint_states"

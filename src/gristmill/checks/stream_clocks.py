@@ -16,7 +16,7 @@ from gristmill.finding import Event, Finding, Kind
 from gristmill.grouping import strongest
 from gristmill.layout import layout_of
 from gristmill.manifest import Manifest, finding
-from gristmill.streams import LATE, Pace, is_resampled, pace_of, relation_of, signal_delay_s, streams_of
+from gristmill.streams import LATE, Pace, Relation, is_resampled, pace_of, relation_of, signal_delay_s, streams_of
 from gristmill.types import TimesS
 
 _SHARED = "all channels share one clock, and no other times are recorded"
@@ -38,6 +38,7 @@ _SORTS = {
     "rates_apart": _Sort("slips by {x:.1f} samples against {other}", "samples", Kind.RISK, Kind.TRAIT),
     "clock_drift": _Sort("drifts by {x:.3f} s against its {other} time", "s", Kind.RISK, Kind.RISK),
     "clock_jump": _Sort("jumps by up to {x:.3f} s against its {other} time", "s", Kind.RISK, Kind.RISK),
+    "clocks_apart": _Sort("stands {x:.1f} periods beside {other} time", "periods", Kind.RISK, Kind.RISK),
     "stream_gap": _Sort("lacks {x:.2f} s", "s", Kind.RISK, Kind.TRAIT),
 }
 _WHY = {
@@ -46,6 +47,7 @@ _WHY = {
     "rates_apart": "their rows, paired by number, are of different moments",
     "clock_drift": "values placed by one clock are not where the other puts them",
     "clock_jump": "values before and after it do not belong to one timeline",
+    "clocks_apart": "what one clock puts into one moment, the other does not (periods of the slower stream)",
     "stream_gap": "there, an old sample stands for what nobody saw",
 }
 
@@ -58,12 +60,14 @@ class StreamClocks:
     against sample number, missing samples counted, which gives its rate and jitter whatever single messages do.
     Streams of one nominal rate that slip against each other, streams that begin late or end early, and, where the
     recording kept several times of a stream (log, header, device), clocks that drift or jump against one another are
-    told. Gaps of channels are told by `timestamps`; those of other streams here. Where a command and the state that
-    follows it have clocks of their own, the delay between them is estimated from the signals. Log, header and device
-    times are never mixed: the one in use is the one that the recording's reader was told to use.
+    told. So is how far each such clock stands from the one in use, and where two streams stand apart by a period of
+    the slower one, so that frames that look simultaneous are not. Gaps of channels are told by `timestamps`; those of
+    other streams here. Where a command and the state that follows it have clocks of their own, the delay between them
+    is estimated from the signals. Log, header and device times are never mixed: the one in use is the one that the
+    recording's reader was told to use.
     """
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     reads: ClassVar[Reads] = Reads(channels=True, card=True)
     columns: ClassVar[tuple[Column, ...]] = (
         Column("clocks", "int", about="streams with times of their own", metric=True),
@@ -73,6 +77,7 @@ class StreamClocks:
         Column("missing_s", unit="s", about="most time that one even stream lacks in all its gaps", metric=True),
         Column("offset_s", unit="s", about="largest offset of a stream's time in use from another", metric=True),
         Column("drift", unit="s/s", about="largest drift between two times of one stream"),
+        Column("apart_s", unit="s", about="largest difference of that offset between two streams", metric=True),
         Column("signal_delay_s", unit="s", about="delay from command to state by their signals", metric=True),
         Column("resampled", "bool", about="whether the episode was resampled since"),
     )
@@ -91,6 +96,7 @@ class StreamClocks:
     min_slip: float = 1.0  # samples of slip between two streams of one rate
     min_drift_periods: float = 0.5  # drift over the episode, in periods of the declared rate
     min_jump_periods: float = 0.5  # and jumps
+    min_apart_periods: float = 1.0  # two streams' offsets, in periods of the slower one
     min_gap_s: float = 0.1
     always: float = 0.9  # share of the episodes from which on it is said once, of the corpus
 
@@ -110,11 +116,17 @@ class StreamClocks:
         events = [*_ends(episode, paces), *self._slips(paces)]
         events += _gaps({k: of for k, of in streams.items() if k not in episode.channels and paces.get(k)}, paces)
         offsets, drifts = [0.0], [0.0]
+        told: list[Event] = []
+        by_clock: dict[str, dict[str, float]] = {}
         for key, of in several.items():
-            for event, offset, drift in _relations(key, of, episode.rate_hz):
+            for name, event, found in _relations(key, of, episode.rate_hz):
                 events += event
-                offsets.append(offset)
-                drifts.append(drift)
+                offsets.append(found.offset_s)
+                drifts.append(found.drift)
+                by_clock.setdefault(name, {})[key] = found.offset_s
+                told.append(_offset(key, of, name, found))
+        apart = {name: list(_apart(name, of, paces)) for name, of in by_clock.items()}
+        events += [event for pairs in apart.values() for _, event in pairs]
         return Measured(
             {
                 "clocks": len(streams),
@@ -124,10 +136,11 @@ class StreamClocks:
                 "missing_s": max((p.missing_s for p in even), default=None),
                 "offset_s": max(offsets, key=abs) if several else None,
                 "drift": max(drifts, key=abs) if several else None,
+                "apart_s": max((size for pairs in apart.values() for size, _ in pairs), default=None),
                 "signal_delay_s": None if resampled else _delay(episode),
                 "resampled": resampled,
             },
-            [*_streams(paces), *strongest(events)],
+            [*_streams(paces), *told, *strongest(events)],
         )
 
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
@@ -141,6 +154,7 @@ class StreamClocks:
             "rates_apart": self.min_slip,
             "clock_drift": self.min_drift_periods * period_s,
             "clock_jump": self.min_jump_periods * period_s,
+            "clocks_apart": self.min_apart_periods,
             "stream_gap": self.min_gap_s,
         }
         groups: dict[tuple[str, str | None, str | None], dict[int, list[int]]] = {}
@@ -188,6 +202,33 @@ class StreamClocks:
                 code="stream",
                 measured=rate,
                 unit="Hz",
+            )
+
+        yield from self._offsets(manifest)
+
+    def _offsets(self, manifest: Manifest) -> Iterator[Finding]:
+        """How each further clock of a stream stands to the one in use, over all episodes."""
+        events = manifest.events
+        clocks: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+        for i, detail in enumerate(events.detail):
+            if detail.startswith("offset:"):
+                _, used, name, drift = detail.split(":")
+                told = clocks.setdefault((str(events.channel[i]), used, name), [])
+                told.append((float(events.strength[i]), float(drift)))
+        for (key, used, name), told in clocks.items():
+            offset_s, drift = np.median(told, axis=0)
+            low, high = np.min(told, axis=0)[0], np.max(told, axis=0)[0]
+            yield finding(
+                self,
+                Kind.TRAIT,
+                None,
+                f"{key}'s {name} time stands {offset_s * 1e3:+.1f} ms from its {used or 'recorded'} time and drifts by "
+                f"{drift * 1e6:+.0f} us a second (medians of {len(told)} episodes, {low * 1e3:+.1f} to "
+                f"{high * 1e3:+.1f} ms)",
+                channel=key,
+                code="clock_offset",
+                measured=offset_s,
+                unit="s",
             )
 
     def _finding(
@@ -285,8 +326,25 @@ def _gaps(streams: Mapping[str, Mapping[str, TimesS]], paces: Mapping[str, Pace]
             yield Event(begin, end, end - begin - clock.period_s, key, None, "stream_gap")
 
 
-def _relations(key: str, of: Mapping[str, TimesS], rate_hz: float) -> Iterator[tuple[list[Event], float, float]]:
-    """The clock in use against each other one: events, offset in s and drift in s/s."""
+def _offset(key: str, of: Mapping[str, TimesS], name: str, found: Relation) -> Event:
+    """How a stream's other clock stands to the one in use; strength is its offset in s, which may be negative."""
+    used, used_s = next(iter(of.items()))
+    begin, end = float(np.nanmin(used_s)), float(np.nanmax(used_s))
+    return Event(begin, end, -found.offset_s, key, None, f"offset:{used}:{name}:{-found.drift:.3g}")
+
+
+def _apart(name: str, offsets: Mapping[str, float], paces: Mapping[str, Pace]) -> Iterator[tuple[float, Event]]:
+    """Pairs of even streams whose offsets from one clock differ: in s, and as event in periods of the slower one."""
+    even = [key for key in offsets if (pace := paces.get(key)) is not None and pace.even and pace.rate_hz > 0]
+    for pair in combinations(even, 2):
+        near, far = sorted(pair, key=lambda key: abs(offsets[key]))
+        size = abs(offsets[far] - offsets[near])
+        periods = size * min(paces[key].rate_hz for key in pair)
+        yield size, Event(0.0, 0.0, periods, far, None, f"clocks_apart:{near} by {name}")
+
+
+def _relations(key: str, of: Mapping[str, TimesS], rate_hz: float) -> Iterator[tuple[str, list[Event], Relation]]:
+    """The clock in use against each other one: its name, events, and how the two stand to each other."""
     (_, used_s), *others = of.items()
     period_s = 1 / rate_hz if rate_hz > 0 else 0.0
     for name, other_s in others:
@@ -297,7 +355,7 @@ def _relations(key: str, of: Mapping[str, TimesS], rate_hz: float) -> Iterator[t
         begin, end = float(known.min()), float(known.max())
         events = [Event(begin, end, abs(found.drift) * (end - begin), key, None, f"clock_drift:{name}")]
         events += [Event(at, at, abs(size), key, None, f"clock_jump:{name}") for at, size in found.jumps]
-        yield events, found.offset_s, found.drift
+        yield name, events, found
 
 
 def _delay(episode: Episode) -> float | None:

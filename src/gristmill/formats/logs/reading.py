@@ -13,6 +13,7 @@ from gristmill.episode import Camera, CameraInfo, Channel
 from gristmill.errors import CorpusError, RecordingError, VideoError
 from gristmill.finding import Issue
 from gristmill.formats.files import CorpusFiles
+from gristmill.formats.logs.clocks import MessageTimes
 from gristmill.formats.logs.cutting import Window
 from gristmill.formats.logs.decoding import decoder_for, stamps_ns
 from gristmill.formats.logs.filling import TopicFilling
@@ -121,7 +122,9 @@ class LogReader:
         return self._found[1] if self._found is not None and self._found[0] == header.index else ()
 
     def clocks(self, header: Header) -> Mapping[str, Mapping[str, TimesS]]:
-        """Times of the episode's topics by all clocks, under the first channel of each topic.
+        """Times of the episode's topics by all clocks, under the first channel of each topic, and of its cameras.
+
+        The headers of pictures are read for it, one picture at a time.
 
         Raises:
             RecordingError: the log is damaged within the episode.
@@ -129,7 +132,35 @@ class LogReader:
         if self._clocks is None or self._clocks[0] != header.index:
             self.channels(header)
         assert self._clocks is not None
-        return self._clocks[1]
+        clocks = dict(self._clocks[1])
+        place: EpisodePlace = header.place
+        with _Named(header.where):
+            log = self.log(place.log)
+            origin = self.origin_ns(header, log)
+            wanted = {
+                c.topic: log.entries(c.topic).between(*place.window)
+                for c in self._plan.cameras
+                if c.topic in log.topics
+            }
+        times = self._picture_times(log, wanted)
+        for camera in self._plan.cameras:
+            if camera.topic in times:
+                of = times[camera.topic]
+                clocks[camera.key] = of.others_s(_seconds(of.used_ns, origin), origin)
+        return {stream: of for stream, of in clocks.items() if of}
+
+    def _picture_times(self, log: Log, wanted: Mapping[str, Entries]) -> Mapping[str, MessageTimes]:
+        """Topic -> times of its pictures; none where the log is damaged, which whoever reads the pictures tells."""
+        times = {topic: MessageTimes(entries.times_ns, self._clock) for topic, entries in wanted.items()}
+        try:
+            for topic, row, message in one_pass(log, wanted):
+                at = np.array([row], np.intp)
+                times[topic].published(at, np.array([message.publish_ns], np.int64))
+                stamp_ns = _stamp_ns(log.topics[topic].formats[message.channel], message)
+                times[topic].stamped(at, np.array([stamp_ns], np.int64))
+        except RecordingError:
+            return {}
+        return times
 
     def origin_ns(self, header: Header, log: Log) -> int:
         """The episode's start by the clock that counts: its first frame."""
