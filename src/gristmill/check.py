@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 from gristmill.finding import Event, Finding
 
 if TYPE_CHECKING:
-    from gristmill.episode import Episode
+    from gristmill.embodiment import Embodiment
+    from gristmill.episode import CorpusFacts, Episode
     from gristmill.manifest import Manifest
 
 T = TypeVar("T")
@@ -73,6 +74,8 @@ class Check(Protocol):
     """The contract of `checks/*.py`; `gristmill.testing.CheckContract` tests it.
 
     A class's docstring is its documentation: first line the question, then the mechanism.
+
+    A check may also have a method `unfit(facts, card)`, see the function of that name.
     """
 
     version: ClassVar[int]  # raise it when measurements change
@@ -88,6 +91,18 @@ class Check(Protocol):
     def judge(self, manifest: Manifest) -> Iterator[Finding]:
         """Findings over the whole corpus."""
         ...
+
+
+def unfit(check: Any, facts: CorpusFacts, card: Embodiment) -> str:
+    """Why a check can ask nothing of any episode of such a corpus, or "".
+
+    It is then neither owed nor measured, and listed as not checked for that reason. A check's own method `unfit` takes
+    the same facts and card and gives the same; it has to agree with what `measure` gives as `unknown`.
+    """
+    if check.reads.cameras and not facts.cameras:
+        return "the corpus has no cameras"
+    own = getattr(check, "unfit", None)
+    return own(facts, card) if own is not None else ""
 
 
 def stage_key(name: str, check: Any, shared_version: int = 0) -> str:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from gristmill.check import Column, Measured, Reads, measuring
-from gristmill.conventions.claims import NOTHING, claims_of
+from gristmill.conventions.claims import NOTHING, claims_of, without_claims
 from gristmill.conventions.following import distance
 from gristmill.conventions.pairs import paired_rows, paired_values
 from gristmill.conventions.steps import reading
@@ -46,6 +46,8 @@ class ActionMode:
     fails: float = 0.7  # correlation below which it does not
     max_distance: float = 1.0  # beyond which an action is not near the state
     max_late: float = 0.33  # up to which the state repeats its action later
+
+    unfit = without_claims
 
     def measure(self, episode: Episode) -> Measured:
         """Both readings."""

@@ -11,7 +11,7 @@ import numpy as np
 from gristmill import robust
 from gristmill.check import Column, Measured, Reads, measuring
 from gristmill.command_lag import lag_of
-from gristmill.conventions.claims import NOTHING, claims_of
+from gristmill.conventions.claims import NOTHING, claims_of, without_claims
 from gristmill.episode import Episode
 from gristmill.finding import Finding, Kind
 from gristmill.manifest import Manifest, finding
@@ -48,6 +48,8 @@ class ActionShift:
     min_off_s: float = 0.007  # by which lags scatter where nothing is wrong
     min_match: float = 0.8  # correlation below which a lag means nothing
     min_episodes: int = 8  # that agree, where the card says nothing
+
+    unfit = without_claims
 
     def measure(self, episode: Episode) -> Measured:
         """The episode's lag."""

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from gristmill.check import Column, Measured, Reads, measuring
-from gristmill.conventions.claims import NOTHING, ArmRows, Claims, claims_of
+from gristmill.conventions.claims import NOTHING, ArmRows, Claims, claims_of, without_claims
 from gristmill.conventions.joints import joints_rad
 from gristmill.conventions.orientations import orientations
 from gristmill.conventions.turning import excess
@@ -48,6 +48,8 @@ class AngleUnit:
     rank: int = measuring(2)  # most extreme samples that are ignored
     max_turns: float = 3.0  # times its largest reach that a joint may be away from its zero
     max_excess: float = 3.0
+
+    unfit = without_claims
 
     def measure(self, episode: Episode) -> Measured:
         """Sizes of joints in rad, and turns of end effectors."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from gristmill.check import Column, Measured, Reads
 from gristmill.clock import Clock
-from gristmill.conventions.claims import NOTHING, claims_of
+from gristmill.conventions.claims import NOTHING, claims_of, without_claims
 from gristmill.conventions.holds import period_of_changes
 from gristmill.episode import Episode
 from gristmill.finding import Finding, Kind
@@ -39,6 +39,8 @@ class ControlRate:
 
     max_error: float = 0.1  # share of the claimed rate
     min_steady: float = 0.8
+
+    unfit = without_claims
 
     def measure(self, episode: Episode) -> Measured:
         """The rate at which the action changes."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from gristmill.check import Column, Measured, Reads
-from gristmill.conventions.claims import NOTHING, claims_of
+from gristmill.conventions.claims import NOTHING, claims_of, without_claims
 from gristmill.conventions.orientations import orientations
 from gristmill.conventions.steps import frames
 from gristmill.episode import Episode
@@ -40,6 +40,8 @@ class DeltaFrame:
     holds: float = 0.7  # correlation from which on a reading holds
     fails: float = 0.9  # correlation below which the claimed reading does not
     factor: float = 4.0  # by which the other reading must come nearer to a correlation of 1
+
+    unfit = without_claims
 
     def measure(self, episode: Episode) -> Measured:
         """Both readings, of the arm whose steps tell most."""

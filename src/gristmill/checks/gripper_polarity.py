@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from gristmill.check import Column, Measured, Reads, measuring
-from gristmill.conventions.claims import NOTHING, claims_of
+from gristmill.conventions.claims import NOTHING, claims_of, without_claims
 from gristmill.conventions.contact import contact_of
 from gristmill.conventions.grips import grips
 from gristmill.episode import Episode
@@ -49,6 +49,8 @@ class GripperPolarity:
     min_size: float = measuring(0.2)  # share of the card's range by which a change counts
     majority: float = 0.67  # share of the episodes with grasps that must contradict the card
     min_changes: int = 4  # in these episodes together
+
+    unfit = without_claims
 
     def measure(self, episode: Episode) -> Measured:
         """How each claimed gripper moved around contacts."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from gristmill import robust
 from gristmill.check import Column, Measured, Reads, measuring
-from gristmill.conventions.claims import NOTHING, claims_of
+from gristmill.conventions.claims import NOTHING, claims_of, without_claims
 from gristmill.conventions.contact import contact_of
 from gristmill.conventions.grips import grips
 from gristmill.episode import Episode
@@ -48,6 +48,8 @@ class GripperRange:
     max_beyond: float = 0.4  # share of the range
     min_used: float = 0.1  # share of the range that the widest episode must use
     min_episodes: int = 3
+
+    unfit = without_claims
 
     def measure(self, episode: Episode) -> Measured:
         """How the numbers of each claimed gripper lie in its range."""

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from gristmill.check import Column, Measured, Reads, measuring
-from gristmill.conventions.claims import NOTHING, Claims, claims_of
+from gristmill.conventions.claims import NOTHING, Claims, claims_of, without_claims
 from gristmill.conventions.following import correlations
 from gristmill.conventions.joints import joints_rad
 from gristmill.conventions.orientations import orientations
@@ -57,6 +57,8 @@ class JointSign:
     fits_rad: float = 0.03  # misfit up to which it fits
     doubt: float = measuring(0.5)  # correlation at some delay from which on a joint may as well follow its command
     least_share: float = measuring(0.1)  # of the widest joint's range that a joint must move by
+
+    unfit = without_claims
 
     def measure(self, episode: Episode) -> Measured:
         """Correlation of each joint with its command, and misfit with the robot's model."""

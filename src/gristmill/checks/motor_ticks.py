@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from gristmill.check import Column, Measured, Reads
-from gristmill.conventions.claims import NOTHING, claims_of
+from gristmill.conventions.claims import NOTHING, claims_of, without_claims
 from gristmill.episode import Episode
 from gristmill.finding import Finding, Kind
 from gristmill.layout import Layout
@@ -43,6 +43,8 @@ class MotorTicks:
 
     min_whole: float = 1.0  # share of whole numbers of an angle from which on it is in counts
     max_fractions: float = 0.05  # share of other numbers that counts may hold
+
+    unfit = without_claims
 
     def measure(self, episode: Episode) -> Measured:
         """Share of whole numbers."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gristmill.check import Column, Measured, Reads
-from gristmill.conventions.claims import NOTHING, claims_of
+from gristmill.conventions.claims import NOTHING, claims_of, without_claims
 from gristmill.conventions.quaternions import sign_flips
 from gristmill.episode import Episode
 from gristmill.finding import Event, Finding, Kind
@@ -30,6 +30,8 @@ class QuaternionFlip:
     source: ClassVar[str] = "The double cover of rotations by unit quaternions; Zhou et al. 2019, section 1."
 
     max_flips: int = 0
+
+    unfit = without_claims
 
     def measure(self, episode: Episode) -> Measured:
         """Every flip as an event."""

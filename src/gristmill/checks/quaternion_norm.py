@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from gristmill.check import Column, Measured, Reads
-from gristmill.conventions.claims import NOTHING, claims_of
+from gristmill.conventions.claims import NOTHING, claims_of, without_claims
 from gristmill.conventions.quaternions import length_error
 from gristmill.episode import Episode
 from gristmill.finding import Finding, Kind
@@ -34,6 +34,8 @@ class QuaternionNorm:
     source: ClassVar[str] = "float16 rounds a length by less than 0.001; linear interpolation over 15 degrees by 0.01."
 
     max_error: float = 0.01
+
+    unfit = without_claims
 
     def measure(self, episode: Episode) -> Measured:
         """Distance of the lengths from 1."""

@@ -11,7 +11,7 @@ import numpy as np
 from gristmill import robust
 from gristmill.check import Column, Measured, Reads
 from gristmill.conventions.chains import misfit
-from gristmill.conventions.claims import NOTHING, claims_of
+from gristmill.conventions.claims import NOTHING, claims_of, without_claims
 from gristmill.conventions.joints import joints_rad
 from gristmill.episode import Episode
 from gristmill.finding import Finding, Kind
@@ -48,6 +48,8 @@ class QuaternionOrder:
     share: float = 0.9  # of the telling episodes from which on the others are counted in
     tie: float = 1.05  # ratio of misfits up to which an episode sides with neither order
     deviations: float = 5.0  # by which sides of a whole corpus must differ, where single episodes are too noisy
+
+    unfit = without_claims
 
     def measure(self, episode: Episode) -> Measured:
         """Misfit in either order, of the arm that tells most."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from gristmill.check import Column, Measured, Reads, measuring
-from gristmill.episode import Episode
+from gristmill.embodiment import Embodiment
+from gristmill.episode import CorpusFacts, Episode
 from gristmill.finding import Event, Finding, Kind
 from gristmill.grouping import by_channel, listed, strongest
 from gristmill.layout import Layout
@@ -21,6 +22,8 @@ from gristmill.runs import runs_of
 if TYPE_CHECKING:
     from gristmill.kinematics.recorded import RecordedJoints
     from gristmill.kinematics.self_collision import SelfDistance
+
+_NO_MODEL = "the robot's card names no model (urdf or mjcf)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +57,15 @@ class SelfCollision:
     shortest: int = measuring(3)  # samples; shorter ones are spikes, which have a check of their own
     tolerance_m: float = 0.002
 
+    def unfit(self, facts: CorpusFacts, card: Embodiment) -> str:
+        """Without a model of the robot there is nothing to compute distances of."""
+        return _NO_MODEL if card.model is None else ""
+
     def measure(self, episode: Episode) -> Measured:
         """Spans in which links are nearer than the margin; strength is by how much, in metres."""
         layout = motion_of(episode).layout
         if layout.card.model is None:
-            return Measured(unknown="the robot's card names no model (urdf or mjcf)")
+            return Measured(unknown=_NO_MODEL)
         found = _shapes(layout)
         if isinstance(found, str):
             return Measured(unknown=found)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from gristmill.embodiment import Arm, Embodiment, Gripper, Joint, RotationForm
+from gristmill.episode import CorpusFacts
 from gristmill.layout import Layout
 from gristmill.types import FloatArray, IntArray
 
@@ -66,6 +68,11 @@ class Claims:
         """(k, 1) sign that the card gives each of these rows, 1 where it gives none."""
         joints = [self.joints[row] for row in rows.tolist()]
         return np.array([[1.0 if joint is None else float(joint.sign)] for joint in joints])
+
+
+def without_claims(check: Any, facts: CorpusFacts, card: Embodiment) -> str:
+    """The method `unfit` of checks of what a card claims (see `gristmill.check.unfit`)."""
+    return NOTHING if card.inferred else ""
 
 
 @lru_cache(maxsize=64)

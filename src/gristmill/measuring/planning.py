@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from gristmill.check import Check
+from gristmill.check import Check, unfit
 from gristmill.columns import keys as as_keys
 from gristmill.columns import lanes_of
 from gristmill.engine.plan import (
@@ -114,6 +114,8 @@ def find(store: Store, corpus: Corpus, checks: Mapping[str, Check], *, cameras: 
         table.close()
         stages.append(Stage(name, check, parts, _shared(sets, known)))
         possible = _possible(ledger, parts, rows, wanted)
+        if unfit(check, corpus.facts, corpus.embodiment):
+            possible[:] = False
         undecided = np.zeros(len(rows), bool)
         if not {"values", "meta"}.isdisjoint(parts.names):
             undecided |= unread_values

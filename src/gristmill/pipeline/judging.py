@@ -13,6 +13,7 @@ import numpy as np
 
 from gristmill import measuring, memory
 from gristmill.audit import Audit, NotChecked
+from gristmill.check import unfit
 from gristmill.episode import Corpus
 from gristmill.errors import RecordingError
 from gristmill.finding import Finding, Kind
@@ -164,8 +165,9 @@ def _gaps(name: str, check: Any, manifest: Manifest, unreadable: Mapping[int, st
 
 
 def _why_missing(check: Any, manifest: Manifest, cameras: str) -> str:
-    if check.reads.cameras and not manifest.facts.cameras:
-        return "the corpus has no cameras"
+    reason = unfit(check, manifest.facts, manifest.embodiment)
+    if reason:
+        return reason
     if check.reads.cameras and cameras != "all":
         return f"not decoded: --cameras {cameras}"
     return "not measured yet"

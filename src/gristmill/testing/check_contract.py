@@ -17,7 +17,7 @@ from gristmill.episode import Episode
 from gristmill.errors import RecordingError
 from gristmill.finding import Event, Finding, Kind
 from gristmill.manifest import module_name
-from gristmill.testing.episodes import reaching
+from gristmill.testing.episodes import facts_of, reaching
 from gristmill.testing.hostile import hostile_episodes
 from gristmill.testing.judging import judge, manifest_of
 
@@ -130,6 +130,17 @@ class CheckContract:
             assert all(type(a) is float and type(b) is float and a <= b for a, b in f.spans_s)
 
     # -- how it measures --------------------------------------------------------------------------
+
+    def test_what_is_not_asked_of_a_corpus_is_unknown_of_its_episodes(self) -> None:
+        """`unfit`, where the check has it, says what `measure` would say of every episode."""
+        if not hasattr(self.check, "unfit"):
+            return
+        episode = reaching(0)  # its card claims nothing
+        reason = self.check.unfit(facts_of([episode]), episode.embodiment)
+        assert reason
+        assert self._measured(episode) == Measured(unknown=reason)
+        fitting = self.broken_episode(0)
+        assert self.check.unfit(facts_of([fitting]), fitting.embodiment) == ""
 
     def test_measures_the_same_twice_and_in_any_order(self) -> None:
         """Measuring knows no other episode and no earlier call."""
