@@ -213,7 +213,7 @@ class RecordedCorpus:
                 cameras=LazyCameras(cameras, _Bound(self.reader, header).camera),
                 issues=told,
                 load_channels=_Bound(self.reader, header, told).channels,
-                load_clocks=_Bound(self.reader, header).clocks,
+                load_clocks=_Bound(self.reader, header, told).clocks,
             )
 
     def raw_columns(self, row: int, keys: Sequence[str]) -> pa.Table:
@@ -237,17 +237,24 @@ class _Bound:
 
     def channels(self) -> Mapping[str, Channel]:
         channels = self.reader.channels(self.header)
+        self._tell()
+        return channels
+
+    def _tell(self) -> None:
         found = getattr(self.reader, "found", None)  # most readers know all that is wrong from the headers
         if found is not None and self.told is not None:
             self.told.add(found(self.header))
-        return channels
 
     def camera(self, key: str) -> Camera:
         return self.reader.camera(self.header, key)
 
     def clocks(self) -> Mapping[str, Mapping[str, TimesS]]:
         clocks = getattr(self.reader, "clocks", None)  # most formats have one clock, and readers that say nothing of it
-        return {} if clocks is None else clocks(self.header)
+        if clocks is None:
+            return {}
+        found = clocks(self.header)
+        self._tell()
+        return found
 
 
 def _digest(text: str) -> str:

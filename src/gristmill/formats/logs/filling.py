@@ -32,11 +32,12 @@ class TopicFilling:
         self.values = {c.spec.key: Filling(c.numbers, len(entries)) for c in plan.channels if c.topic == topic}
         self.times = MessageTimes(entries.times_ns, clock)
         self._topic, self._formats = topic, log.topics[topic].formats
-        self._waiting: dict[int, tuple[list[int], list[bytes], list[int]]] = {}
+        self._waiting: dict[int, tuple[list[int], list[bytes], list[int], list[int]]] = {}
         self._count = self._bytes = 0
         self._lost: list[int] = []
         self._why = ""
         self._messages = len(entries)
+        self._indexed_ns, self.true_ns = entries.times_ns, entries.times_ns
 
     def add(self, row: int, message: Message) -> None:
         """Take the topic's message number `row`.
@@ -44,10 +45,11 @@ class TopicFilling:
         Raises:
             RecordingError: messages hold what the channels do not have; the text names the topic.
         """
-        rows, payloads, published_ns = self._waiting.setdefault(message.channel, ([], [], []))
+        rows, payloads, published_ns, log_ns = self._waiting.setdefault(message.channel, ([], [], [], []))
         rows.append(row)
         payloads.append(bytes(message.data))  # a view would hold on to its whole block
         published_ns.append(message.publish_ns)
+        log_ns.append(message.log_ns)
         self._count += 1
         self._bytes += len(message.data)
         if self._count >= _BATCH_MESSAGES or self._bytes >= _BATCH_BYTES:
@@ -55,8 +57,9 @@ class TopicFilling:
 
     def flush(self) -> None:
         """Decode what waits; raises as `add` does."""
-        for channel, (rows, payloads, published_ns) in self._waiting.items():
+        for channel, (rows, payloads, published_ns, log_ns) in self._waiting.items():
             numbers = np.array(rows, np.intp)
+            self._compare(numbers, np.array(log_ns, np.int64))
             self.times.published(numbers, np.array(published_ns, np.int64))
             try:
                 decoder = decoder_for(self._formats[channel])
@@ -69,6 +72,17 @@ class TopicFilling:
                 raise RecordingError(one_line(f"topic {self._topic}: {error}")) from None
         self._waiting = {}
         self._count = self._bytes = 0
+
+    @property
+    def misplaced(self) -> bool:
+        """Whether messages have other times than the log's index says."""
+        return self.true_ns is not self._indexed_ns
+
+    def _compare(self, rows: IntArray, log_ns: IntArray) -> None:
+        if not np.array_equal(self._indexed_ns[rows], log_ns):
+            if not self.misplaced:
+                self.true_ns = self._indexed_ns.copy()
+            self.true_ns[rows] = log_ns
 
     def lost(self) -> Iterator[Lost]:
         """What of the topic did not become values, when all was added.

@@ -108,8 +108,24 @@ def _in_folder(files: CorpusFiles, folder: str, kind: Kind) -> Iterable[Place]:
         n for n in (p.name for p in files.path(f"{prefix}x").parent.iterdir()) if n.endswith(ENDING_OF[kind])
     )
     for name in names:
-        if files.stamp(f"{prefix}{name}") is not None and kind_of(files.path(f"{prefix}{name}")) == kind:
-            yield Place(name=f"{prefix}{name}", kind=kind, files=(f"{prefix}{name}",))
+        stamp = files.stamp(f"{prefix}{name}")
+        if stamp is not None:
+            trouble = "" if kind_of(files.path(f"{prefix}{name}")) == kind else _strange(files, f"{prefix}{name}")
+            yield Place(name=f"{prefix}{name}", kind=kind, files=(f"{prefix}{name}",), trouble=trouble)
+
+
+def _strange(files: CorpusFiles, name: str) -> str:
+    """Why a file is no log of the kind that its ending promises: recorders that crash leave such."""
+    try:
+        with files.path(name).open("rb") as file:
+            start = file.read(4096)
+    except OSError as error:
+        return f"{name}: cannot be opened ({error.strerror})"
+    if not start:
+        return f"{name} is empty; its recorder has written nothing"
+    if not any(start):
+        return f"{name} begins with zeros alone; its recorder has reserved room and written nothing"
+    return f"{name} does not begin as its ending promises; it is a file of another kind, or cut off or overwritten"
 
 
 def _bag2(files: CorpusFiles, prefix: str, name: str, described: Metadata, kind: Kind) -> Place:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ from gristmill.formats.logs.looking import View
 from gristmill.formats.logs.options import LogOptions
 from gristmill.formats.logs.plan import Plan
 from gristmill.formats.logs.stream import Log
+
+_FURTHER = (".hdf5", ".h5", ".zarr", ".tfrecord", ".parquet")  # recordings of other formats
 
 
 class Lost(NamedTuple):
@@ -39,10 +42,21 @@ def lost_issue(lost: Lost, first_s: float, place: finding.Place, index: int) -> 
     return issue_of(code, Kind.RISK, told, fix, place, index)
 
 
-def episode_issues(log: Log, plan: Plan, place: finding.Place, index: int) -> Iterator[Issue]:
-    """What one log lost, and which topics it lacks."""
+def misplaced_issue(topic: str, place: finding.Place, index: int) -> Issue:
+    """An index that is wrong about when messages were recorded."""
+    told = f"{place.name}, topic {topic}: the file's index has other times than the messages, whose own are used"
+    return issue_of("log_index_damaged", Kind.RISK, told, "Write the file's index anew.", place, index)
+
+
+def loss_issues(log: Log, place: finding.Place, index: int) -> Iterator[Issue]:
+    """What one log lost, as far as it is known by now."""
     for loss in log.losses:
         yield issue_of(loss.code, Kind.RISK, loss.message, loss.fix, place, index)
+
+
+def episode_issues(log: Log, plan: Plan, place: finding.Place, index: int) -> Iterator[Issue]:
+    """What one log lost, and which topics it lacks."""
+    yield from loss_issues(log, place, index)
     for topic in _topics(plan):
         types = dict.fromkeys(form.type for form in log.topics[topic].formats.values()) if topic in log.topics else {}
         if len(types) > 1:
@@ -70,6 +84,27 @@ def corpus_issues(
                     fix="Use the log's clock, or leave this topic out.",
                     subject=topic,
                 )
+    spans = sorted(options.cut.times_s) if options.cut is not None else []
+    both = next(((a, b) for a, b in pairwise(spans) if b[0] < a[1]), None)
+    if both is not None:
+        (_, end), (start, _) = both
+        yield Issue(
+            check="files",
+            code="cut_overlaps",
+            kind=Kind.RISK,
+            message=f"options.cut.times_s: what lies between {start} s and {end} s is part of two episodes",
+            fix="End one span where the next one begins, or else keep both out of different splits.",
+        )
+    if path.is_dir():
+        for ending in sorted({p.suffix.lower() for p in path.iterdir()} & set(_FURTHER)):
+            yield Issue(
+                check="files",
+                code="other_logs",
+                kind=Kind.RISK,
+                message=f"the folder also holds {ending} files, which are of another format and were not read",
+                fix="Open each of them by itself, or put them into a folder of their own.",
+                subject=ending,
+            )
     for other, ending in finding.ENDING_OF.items():
         if other != kind and path.is_dir() and finding.recognizes(path, other):
             yield Issue(

@@ -103,12 +103,16 @@ class McapLog:
         try:
             return joined([self._entries(channel) for channel in channels])
         except LogDamageError as error:
-            if self._scan is not None:
-                raise
-            self._scan = scan(self._file, self.path, self._size)
-            loss = Loss("log_index_damaged", f"{error}; its messages were found without it", "Write its index anew.")
-            self.losses = (*self._scan.losses, loss)
+            self._without_index(error)
             return joined([self._entries(channel) for channel in channels])
+
+    def _without_index(self, error: LogDamageError) -> None:
+        """Find the messages by a scan, because the index is damaged; raises the error where a scan says so itself."""
+        if self._scan is not None:
+            raise error
+        self._scan = scan(self._file, self.path, self._size)
+        loss = Loss("log_index_damaged", f"{error}; its messages were found without it", "Write its index anew.")
+        self.losses = (*self._scan.losses, loss)
 
     def read(self, entries: Entries) -> Iterator[Message]:
         """These messages; the chunk that was read last is kept."""
@@ -179,7 +183,11 @@ class McapLog:
     def _count(self, channel: int) -> int:
         if self._summary is not None and self._summary.counts is not None:
             return self._summary.counts.get(channel, 0)
-        return len(self._entries(channel))
+        try:
+            return len(self._entries(channel))
+        except LogDamageError as error:
+            self._without_index(error)
+            return len(self._entries(channel))
 
     def _entries(self, channel: int) -> Entries:
         if self._scan is not None:
@@ -191,6 +199,12 @@ class McapLog:
             if at is not None:
                 index = self._message_index(at, channel)
                 times = checked_times(index["time"], self.path)
+                first, last = chunk.message_start_time, chunk.message_end_time
+                if len(times) and (first or last) and not first <= int(times.min()) <= int(times.max()) <= last:
+                    raise LogDamageError(
+                        f"{self.path}: the message index at byte {at} has times outside of its chunk's; write the "
+                        "file's index anew"
+                    )
                 offsets = index["offset"].astype(np.int64)
                 parts.append(
                     Entries(times, np.full(len(index), chunk.chunk_start_offset), offsets, np.full(len(index), channel))

@@ -20,6 +20,7 @@ _MESSAGE = struct.Struct("<HIQQ")
 _SCHEMA_OP, _CHANNEL_OP, _MESSAGE_OP, _CHUNK_OP, _FOOTER_OP = 0x03, 0x04, 0x05, 0x06, 0x02
 _OUTSIDE = -1
 _MAX_SCHEMA_BYTES = 16 << 20
+_LEFT_OUT = "; its messages are left out"
 
 
 @dataclass
@@ -54,7 +55,7 @@ def scan(file: Any, path: Path, size: int) -> Scan:
     """Find all complete messages; nothing but chunks is decompressed, nothing is decoded.
 
     Raises:
-        CorpusError: there is no complete message, and the file is cut off or damaged.
+        CorpusError: there is no complete message, and the file is cut off or damaged; the text says which.
     """
     found = Scan()
     places: dict[int, _Places] = {}
@@ -69,7 +70,7 @@ def scan(file: Any, path: Path, size: int) -> Scan:
             try:
                 data = read_chunk(file, path, at, size)
             except LogDamageError as error:
-                losses.append(Loss("log_damaged", f"{error}; its messages are left out", "Restore the file."))
+                losses.append(Loss("log_damaged", f"{error}{_LEFT_OUT}", "Restore the file."))
             else:
                 _walk(data, found, places, at)
         elif op == _MESSAGE_OP and length >= _MESSAGE.size:
@@ -82,8 +83,10 @@ def scan(file: Any, path: Path, size: int) -> Scan:
             break
         at += 9 + length
     found.entries = {c: p.entries(c, path) for c, p in places.items() if c in found.channels}
+    kept = sum(map(len, found.entries.values()))
+    if losses and not kept:
+        raise CorpusError(f"{losses[0].message.removesuffix(_LEFT_OUT)}; nothing else in the file holds a message")
     if not ended:
-        kept = sum(map(len, found.entries.values()))
         if not kept:
             raise CorpusError(f"{path}: the file is cut off before its first complete message; restore it")
         losses.append(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,12 +18,12 @@ from gristmill.formats.logs.cutting import Window
 from gristmill.formats.logs.decoding import decoder_for, stamps_ns
 from gristmill.formats.logs.filling import TopicFilling
 from gristmill.formats.logs.finding import Place, open_log
-from gristmill.formats.logs.issues import lost_issue
+from gristmill.formats.logs.issues import loss_issues, lost_issue, misplaced_issue
 from gristmill.formats.logs.options import ClockName
 from gristmill.formats.logs.pictures import encoded_bytes, pixels
 from gristmill.formats.logs.plan import CameraPlan, Plan
 from gristmill.formats.logs.ros_bytes import MessageError
-from gristmill.formats.logs.stream import Entries, Format, Log, Message, one_line, one_pass
+from gristmill.formats.logs.stream import Entries, Format, Log, Message, joined, one_line, one_pass
 from gristmill.formats.recorded import Header
 from gristmill.types import IntArray, TimesS
 
@@ -63,6 +63,9 @@ class LogReader:
         # Of the episode that was read last, by its number: they come to light with its channels.
         self._clocks: tuple[int, Mapping[str, Mapping[str, TimesS]]] | None = None
         self._found: tuple[int, tuple[Issue, ...]] | None = None
+        # Places whose times in the log's index were wrong, by log and topic: with the times of the messages themselves.
+        self._corrected: dict[tuple[int, str], Entries] = {}
+        self._settled: set[tuple[int, str]] = set()  # episodes and topics for which that was done
 
     def log(self, number: int) -> Log:
         """An open log; a few stay open.
@@ -76,6 +79,10 @@ class LogReader:
             self._open.popitem(last=False)  # not closed: one of its cameras may be read on
         return log
 
+    def entries(self, number: int, topic: str) -> Entries:
+        """Where a topic's messages lie; raises as `log` does."""
+        return self._corrected.get((number, topic)) or self.log(number).entries(topic)
+
     def channels(self, header: Header) -> Mapping[str, Channel]:
         """The episode's channels, each with its own times.
 
@@ -85,7 +92,7 @@ class LogReader:
         place: EpisodePlace = header.place
         with _Named(header.where):
             log = self.log(place.log)
-            wanted = {t: log.entries(t).between(*place.window) for t in self._plan.topics if t in log.topics}
+            wanted = self._wanted(place, [t for t in self._plan.topics if t in log.topics])
             fillings = {
                 topic: TopicFilling(log, topic, entries, self._plan, self._clock) for topic, entries in wanted.items()
             }
@@ -93,6 +100,8 @@ class LogReader:
                 fillings[topic].add(row, message)
             for filling in fillings.values():
                 filling.flush()
+            if self._correct(header, {t: f.true_ns for t, f in fillings.items() if f.misplaced}):
+                return self.channels(header)
             origin = self.origin_ns(header, log)
             lost = [part for filling in fillings.values() for part in filling.lost()]
         channels: dict[str, Channel] = {}
@@ -111,15 +120,36 @@ class LogReader:
                     clocks[c.spec.key] = fillings[c.topic].times.others_s(times[c.topic], origin)
         self._clocks = header.index, {stream: of for stream, of in clocks.items() if of}
         name = self._places[place.log]
-        self._found = (
-            header.index,
-            tuple(lost_issue(part, float(times[part.topic][part.first]), name, header.index) for part in lost),
-        )
+        issues = (lost_issue(part, float(times[part.topic][part.first]), name, header.index) for part in lost)
+        self._found = header.index, tuple(issues)
         return channels
 
     def found(self, header: Header) -> Sequence[Issue]:
-        """What was wrong with the messages of the episode that was read last."""
-        return self._found[1] if self._found is not None and self._found[0] == header.index else ()
+        """What was wrong with the messages of the episode that was read last, and with the log so far."""
+        place: EpisodePlace = header.place
+        name = self._places[place.log]
+        return (
+            *(self._found[1] if self._found is not None and self._found[0] == header.index else ()),
+            *(misplaced_issue(topic, name, header.index) for log, topic in self._corrected if log == place.log),
+            *loss_issues(self.log(place.log), name, header.index),
+        )
+
+    def _wanted(self, place: EpisodePlace, topics: Iterable[str]) -> dict[str, Entries]:
+        return {topic: self.entries(place.log, topic).between(*place.window) for topic in topics}
+
+    def _correct(self, header: Header, true_ns: Mapping[str, IntArray]) -> bool:
+        """Take the messages' own times (n,) for those of the index, once an episode; whether there was something."""
+        place: EpisodePlace = header.place
+        wrong = {t: ns for t, ns in true_ns.items() if (header.index, t) not in self._settled}
+        for topic, times_ns in wrong.items():
+            self._settled.add((header.index, topic))
+            entries = self.entries(place.log, topic)
+            first = int(np.searchsorted(entries.times_ns, place.window.start_ns))
+            whole = entries.times_ns.copy()
+            # What belongs elsewhere by its own time stays with the episode that the index put it into.
+            whole[first : first + len(times_ns)] = np.clip(times_ns, place.window.start_ns, place.window.stop_ns - 1)
+            self._corrected[place.log, topic] = joined([Entries(whole, entries.block, entries.offset, entries.channel)])
+        return bool(wrong)
 
     def clocks(self, header: Header) -> Mapping[str, Mapping[str, TimesS]]:
         """Times of the episode's topics by all clocks, under the first channel of each topic, and of its cameras.
@@ -137,20 +167,24 @@ class LogReader:
         with _Named(header.where):
             log = self.log(place.log)
             origin = self.origin_ns(header, log)
-            wanted = {
-                c.topic: log.entries(c.topic).between(*place.window)
-                for c in self._plan.cameras
-                if c.topic in log.topics
-            }
-        times = self._picture_times(log, wanted)
+            wanted = self._wanted(place, [c.topic for c in self._plan.cameras if c.topic in log.topics])
+        times, true_ns = self._picture_times(log, wanted)
+        if self._correct(header, true_ns):
+            return self.clocks(header)
         for camera in self._plan.cameras:
             if camera.topic in times:
                 of = times[camera.topic]
                 clocks[camera.key] = of.others_s(_seconds(of.used_ns, origin), origin)
         return {stream: of for stream, of in clocks.items() if of}
 
-    def _picture_times(self, log: Log, wanted: Mapping[str, Entries]) -> Mapping[str, MessageTimes]:
-        """Topic -> times of its pictures; none where the log is damaged, which whoever reads the pictures tells."""
+    def _picture_times(
+        self, log: Log, wanted: Mapping[str, Entries]
+    ) -> tuple[Mapping[str, MessageTimes], Mapping[str, IntArray]]:
+        """Topic -> times of its pictures, and their own log times where the index has others.
+
+        There is nothing where the log is damaged, which whoever reads the pictures tells.
+        """
+        true_ns = {topic: entries.times_ns.copy() for topic, entries in wanted.items()}
         times = {topic: MessageTimes(entries.times_ns, self._clock) for topic, entries in wanted.items()}
         try:
             for topic, row, message in one_pass(log, wanted):
@@ -158,15 +192,16 @@ class LogReader:
                 times[topic].published(at, np.array([message.publish_ns], np.int64))
                 stamp_ns = _stamp_ns(log.topics[topic].formats[message.channel], message)
                 times[topic].stamped(at, np.array([stamp_ns], np.int64))
+                true_ns[topic][row] = message.log_ns
         except RecordingError:
-            return {}
-        return times
+            return {}, {}
+        return times, {t: ns for t, ns in true_ns.items() if not np.array_equal(ns, wanted[t].times_ns)}
 
     def origin_ns(self, header: Header, log: Log) -> int:
         """The episode's start by the clock that counts: its first frame."""
         place: EpisodePlace = header.place
         for topic in (*self._plan.topics, *(c.topic for c in self._plan.cameras)):
-            if topic in log.topics and len(within := log.entries(topic).between(*place.window)):
+            if topic in log.topics and len(within := self.entries(place.log, topic).between(*place.window)):
                 return int(self._times_ns(log, topic, within[:1])[0])
         return 0
 
@@ -179,7 +214,7 @@ class LogReader:
             log = self.log(place.log)
             if plan.topic not in log.topics:
                 raise RecordingError(f"there is no topic {plan.topic}")
-            entries = log.entries(plan.topic)
+            entries = self.entries(place.log, plan.topic)
             first, stop = np.searchsorted(entries.times_ns, place.window).tolist()
             frames = _Frames(self, place.log, plan, entries, first, where)
             times_s = _seconds(self._times_ns(log, plan.topic, entries[first:stop]), self.origin_ns(header, log))
