@@ -100,9 +100,12 @@ def spectral_arc_length(
     peak = float(spectrum[0].real)
     if not peak > 0:
         return None
-    amplitude = np.sqrt(np.square(spectrum.real) + np.square(spectrum.imag)) / peak
-    last = kept - 1 - int((amplitude[::-1] >= min_amplitude).argmax())
+    power = np.square(spectrum.real)
+    power += np.square(spectrum.imag)
+    last = int((power >= (min_amplitude * peak) ** 2).nonzero()[0][-1])
     if last < 1:
         return 0.0
-    rises = amplitude[1 : last + 1] - amplitude[:last]
-    return -float(np.add.reduce(np.sqrt((1.0 / last) ** 2 + np.square(rises))))
+    amplitude = np.sqrt(power[: last + 1])
+    rises = np.square((amplitude[1:] - amplitude[:-1]) / peak)
+    rises += (1.0 / last) ** 2
+    return -float(np.add.reduce(np.sqrt(rises, out=rises)))

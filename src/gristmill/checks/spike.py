@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -73,7 +74,8 @@ class Spike:
         motion = motion_of(episode)
         if motion.frames < 4:
             return Measured(unknown="fewer than 4 samples")
-        reversals = np.add.reduce(motion.turns < 0, axis=1, dtype=np.uint32) / motion.turns.shape[1]
+        turns = motion.turns
+        reversals = (turns < 0).astype(turns.dtype) @ _ones(turns.shape[1], turns.dtype) / turns.shape[1]
         return Measured(
             {"range": motion.range, "resolution": motion.resolution, "reversals": reversals}, self._events(motion)
         )
@@ -156,6 +158,11 @@ class Spike:
         across = ((here - before) + (after - here)) / 2
         nearby = np.maximum.reduce(np.abs([before - first, last - after, across]), axis=0)
         return height - self.explained * nearby
+
+
+@lru_cache(maxsize=16)
+def _ones(count: int, dtype: np.dtype) -> FloatArray:
+    return np.ones(count, dtype)
 
 
 def _switches(values: FloatArray, rows: IntArray) -> Mask:

@@ -60,11 +60,11 @@ class Timestamps:
             return Measured(unknown="fewer than 2 samples")
         missing, repeated, backward = 0.0, 0, 0
         events: list[Event] = []
-        seen = [motion.clock.times_s]
+        seen = {id(motion.clock.times_s)}
         clocks: list[tuple[str | None, Clock]] = [(None, motion.clock)]
         for channel in episode.channels.values():
-            if not any(channel.times_s is times for times in seen):
-                seen.append(channel.times_s)
+            if id(channel.times_s) not in seen:
+                seen.add(id(channel.times_s))
                 clocks.append((channel.key, Clock(channel.times_s, episode.rate_hz)))
         for key, clock in clocks:
             ordered = clock.ordered_s

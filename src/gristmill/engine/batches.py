@@ -48,7 +48,7 @@ class Rows:
         self._failed = {}
         at = [at for at, _ in rows]
         measured = [measured for _, measured in rows]
-        if at != list(range(len(keys))):
+        if len(at) != len(keys):  # places ascend, so that as many as there are episodes are all of them
             keys, ids = keys.take(pa.array(at, pa.int64())), ids.take(pa.array(at, pa.int64()))
         try:
             batch = self._batch(keys, ids, measured, failed)
@@ -60,7 +60,8 @@ class Rows:
     def _batch(
         self, keys: pa.Array, ids: pa.Array, measured: Sequence[Measured], failed: Mapping[int, str]
     ) -> pa.RecordBatch:
-        stray = set().union(*[m.values for m in measured if m.values]) - self._declared
+        named = {tuple(m.values) for m in measured}  # few: most episodes give the same columns
+        stray = set().union(*named) - self._declared
         if stray:
             raise ValueError(f"it measured {', '.join(sorted(stray))}, which it does not declare in `columns`")
         return batch_of(self._columns, keys, ids, measured, failed)
