@@ -132,7 +132,7 @@ class _Session:
         self._asks = [stage.known is not None for stage in plan.stages]
         # Checks for which the low-dimensional data is loaded; the reader's issues come to light with it.
         self._on_data = np.array([not {"values", "meta"}.isdisjoint(s.parts.names) for s in plan.stages], bool)
-        self._needed = (work.owed > SETTLED)[:, self._on_data].any(axis=1).tolist()
+        self._needed: list[bool] = np.logical_or.reduce((work.owed > SETTLED)[:, self._on_data], axis=1).tolist()
         self._start = 0
         self._since = time.monotonic()
         self._readings: list[Reading] = []
