@@ -20,7 +20,7 @@ _LEAST_VARYING = 1e-3  # share of velocities' energy below which they are one sp
 _LEAST_ENERGY = 0.01  # share of the whole energies below which what meets at a delay is too little to compare
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # made for every episode, and a frozen one takes four times as long to make
 class CommandLag:
     """The delay at which velocities of the state agree best with those of its commands.
 
