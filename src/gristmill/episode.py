@@ -70,7 +70,8 @@ class Camera(Protocol):
     """One camera of one episode. Frames are numbered from the episode's start.
 
     Every method raises `VideoError`, naming file and episode, when the file is missing or broken. A camera may
-    also have `planes()`, which yields what `luma` does frame by frame (h, w) and without a copy.
+    also have `planes()`, which yields what `luma` does frame by frame (h, w) and without a copy, and None
+    for a frame that cannot be decoded and that no other depends on.
     """
 
     info: CameraInfo

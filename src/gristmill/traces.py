@@ -19,7 +19,7 @@ from gristmill.episode import Camera
 from gristmill.errors import VideoError
 from gristmill.types import FloatArray, IntArray, TimesS
 
-VERSION = 1  # raise it when a measurement below changes its value
+VERSION = 2  # raise it when a measurement below changes its value
 
 # Every n-th pixel of every n-th row is measured: n as large as leaves so many pixels, and at most 4.
 _LEAST_PIXELS = 64 * 64
@@ -59,24 +59,32 @@ class CameraTraces:
 def trace(camera: Camera) -> CameraTraces:
     """Decode a camera's frames once and measure each.
 
-    Damage in the middle of a file leaves the frames before it; `lost` says how many are missing.
+    Damage in the middle of a video leaves the frames before it; of single images, all others. `lost` says how many
+    are missing.
 
     Raises:
         VideoError: the file is missing or cannot be opened.
     """
     packets = camera.packets()
     kernel = _Kernel(len(packets), full_range=packets.full_range)
+    taken: list[int] = []
+    shape: tuple[int, ...] = ()
     try:
-        for plane in _planes(camera):
-            kernel.add(plane)
+        for number, plane in enumerate(_planes(camera)):
+            if plane is None:
+                continue
+            shape = shape or plane.shape
+            if plane.shape == shape and number < len(packets):  # of another size, it compares with no other
+                kernel.add(plane)
+                taken.append(number)
     except VideoError:
         # The packets were readable, so the frames up to here are real; `lost` reports the others.
         if not len(packets):
             raise
-    return kernel.result(packets.times_s)
+    return kernel.result(packets.times_s[taken])
 
 
-def _planes(camera: Camera) -> Iterator[np.ndarray]:
+def _planes(camera: Camera) -> Iterator[np.ndarray | None]:
     """Frames (h, w) one by one, without a copy where the camera can do so."""
     planes = getattr(camera, "planes", None)
     return planes() if planes else (frame for block in camera.luma() for frame in block)
@@ -131,6 +139,7 @@ class _Kernel:
         memory.next_block()
 
     def result(self, times_s: TimesS) -> CameraTraces:
+        # Times (n,) of the frames that were added.
         self._measure()
         n = self._done
         diff, peak, sharp = self._rows[:, :n]
@@ -146,7 +155,7 @@ class _Kernel:
         # Not by matrix products: for this little work, threads of the linear algebra library cost more than they do.
         mean, power = (np.einsum("ij,j->i", share, x) for x in (levels, levels**2))
         return CameraTraces(
-            times_s=times_s[:n],
+            times_s=times_s,
             mean=mean,
             std=np.sqrt(np.maximum(power - mean**2, 0)),
             p02=levels[(50 * below < total).sum(axis=1)],

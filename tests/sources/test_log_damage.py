@@ -11,9 +11,13 @@ import pytest
 from made_logs import START_NS, Sent
 from mcap.writer import CompressionType
 
+from gristmill.checks.camera_decode import CameraDecode
 from gristmill.errors import CorpusError, VideoError
 from gristmill.finding import Kind
+from gristmill.resample import Resample, resample
 from gristmill.sources import open_path
+from gristmill.testing import judge
+from gristmill.traces import trace
 
 TOPIC = "/cam/image/compressed"
 
@@ -150,3 +154,35 @@ def test_cuts_that_share_frames_are_told(tmp_path: Path) -> None:
     assert "between 0.15 s and 0.2 s is part of two episodes" in issue.message
     beside = open_path(path, key="log", options={"cut": {"times_s": [[0.0, 0.2], [0.2, 0.3], [90.0, 91.0]]}})
     assert [i.code for i in beside.issues] == ["cut_empty"]
+
+
+# -- pictures --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sort", ["compressed", "raw"])
+def test_a_broken_picture_is_lost_alone(tmp_path: Path, sort: str) -> None:
+    sent = [Sent("/joint_states", START_NS + i * 50_000_000, made.joints(START_NS, ["a"], [i])) for i in range(40)]
+    for i in range(20):
+        if sort == "raw":
+            picture = made.image(START_NS, made.picture(i))
+            if i == 3:
+                picture.data = picture.data[:-1]
+        else:
+            picture = made.jpeg(START_NS, made.picture(i))
+            if i == 3:
+                picture.data = picture.data[:60]
+        sent.append(Sent("/cam/image", START_NS + i * 100_000_000, picture))
+    path = made.write_mcap(tmp_path / "log.mcap", sorted(sent, key=lambda s: s.log_ns))
+    (episode,) = open_path(path, key="log").episodes([0])
+    (key,) = episode.cameras
+    traces = trace(episode.cameras[key])
+    assert traces.lost == 1
+    np.testing.assert_allclose(traces.times_s, np.delete(np.arange(20) / 10, 3), atol=1e-9)
+    with pytest.raises(VideoError, match="frame 3"):
+        list(episode.cameras[key].luma())
+    np.testing.assert_array_equal(episode.cameras[key].rgb([4])[0], made.picture(4))
+    episode.load_traces = lambda _: traces
+    (found,) = judge(CameraDecode(), [episode])
+    assert "1 frame does not decode, from 0.30 s on" in found.message
+    resampled = resample(episode, Resample(rate_hz=10))
+    assert trace(resampled.cameras[key]).lost == 1

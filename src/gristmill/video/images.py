@@ -55,15 +55,25 @@ class ImageCamera:
             digest=packets_digest([*content, b"swapped"] if self.swapped else content),
         )
 
+    def planes(self) -> Iterator[np.ndarray | None]:
+        """Grey levels (h, w) frame by frame; None for an image that cannot be decoded, of which no other depends."""
+        for number, data in enumerate(self.read(0, self.frames)):
+            try:
+                plane = self._plane(number, data)
+            except VideoError:
+                plane = None  # counted by whoever asks; `luma` and `rgb` say what ails it
+            yield plane
+
     def luma(self, *, chunk: int = 64) -> Iterator[Luma]:
         """Grey levels in chunks of at most `chunk` frames, in order."""
         waiting: list[np.ndarray] = []
         for number, data in enumerate(self.read(0, self.frames)):
-            image = (
-                grey(self._decode(number, data, "bgr24")[None])[0]
-                if self.swapped
-                else self._decode(number, data, "gray")
-            )
+            try:
+                image = self._plane(number, data)
+            except VideoError:
+                if waiting:
+                    yield np.stack(waiting)  # what came before is whole
+                raise
             if waiting and (len(waiting) == chunk or image.shape != waiting[0].shape):
                 yield np.stack(waiting)
                 waiting = []
@@ -82,6 +92,11 @@ class ImageCamera:
         if not images:
             return np.empty((0, self.info.height or 0, self.info.width or 0, 3), np.uint8)
         return stacked(images, self.where)
+
+    def _plane(self, number: int, data: bytes | None) -> np.ndarray:
+        if self.swapped:
+            return grey(self._decode(number, data, "bgr24")[None])[0]
+        return self._decode(number, data, "gray")
 
     def _present(self, number: int, data: bytes | None) -> bytes:
         if not data:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gristmill.digest import packets_digest
 from gristmill.episode import CameraInfo
-from gristmill.errors import VideoError
+from gristmill.errors import RecordingError, VideoError
 from gristmill.types import Luma, Rgb, TimesS
 from gristmill.video.packets import CONTENT_HASH_BYTES, Packets
 
@@ -26,7 +26,8 @@ class RawCamera:
     """Implements `gristmill.episode.Camera` on pixels that nothing has compressed, or that the container has.
 
     `read(start, stop)` gives frames start..stop as (n, h, w, 3) RGB or (n, h, w) grey, uint8; it may raise
-    `RecordingError`.
+    `RecordingError`. Where frames lie `alone`, as messages of a log do, one that cannot be read is lost without the
+    others; elsewhere it is a damaged container that says so.
     """
 
     info: CameraInfo
@@ -35,13 +36,17 @@ class RawCamera:
     where: str  # how errors name it
     read: Callable[[int, int], np.ndarray]
     path: Path | None = None
+    alone: bool = False
 
     def packets(self) -> Packets:
         """One packet a frame; each is a keyframe. Its content is its pixels."""
         content: list[bytes] = []
         sizes: list[int] = []
-        for chunk in self._chunks(_CHUNK):
-            for frame in chunk:
+        for frame in self._single():
+            if frame is None:  # it has a place among the others, and no content
+                content.append(bytes(CONTENT_HASH_BYTES))
+                sizes.append(0)
+            else:
                 data = np.ascontiguousarray(frame)
                 content.append(hashlib.blake2b(data.data, digest_size=CONTENT_HASH_BYTES).digest())
                 sizes.append(data.nbytes)
@@ -53,6 +58,11 @@ class RawCamera:
             hashes=np.ascontiguousarray(rows[:, :8]).view(np.uint64).reshape(-1),
             digest=packets_digest(content),
         )
+
+    def planes(self) -> Iterator[np.ndarray | None]:
+        """Grey levels (h, w) frame by frame; None for a frame that cannot be read, of which no other depends."""
+        for frame in self._single():
+            yield None if frame is None else grey(frame[None])[0]
 
     def luma(self, *, chunk: int = _CHUNK) -> Iterator[Luma]:
         """Grey levels in chunks of at most `chunk` frames, in order."""
@@ -71,10 +81,41 @@ class RawCamera:
         images = np.concatenate([self.read(int(run[0]), int(run[-1]) + 1) for run in np.split(np.array(frames), cuts)])
         return np.repeat(images[..., None], 3, axis=3) if images.ndim == 3 else images
 
-    def _chunks(self, size: int) -> Iterator[np.ndarray]:
+    def _single(self) -> Iterator[np.ndarray | None]:
+        """Frame by frame, None for those that are lost alone; raises as `read` does when that is none of them."""
+        first: RecordingError | None = None
+        shape: tuple[int, ...] | None = None
+        for start, stop in self._spans(_CHUNK):
+            try:
+                frames = list(self.read(start, stop))
+            except RecordingError as error:
+                if not self.alone:
+                    raise
+                first = first or error
+                frames = list(map(self._or_none, range(start, stop)))
+            for frame in frames:
+                if frame is None or (shape is not None and frame.shape != shape):  # alone, it was not compared
+                    yield None
+                    continue
+                shape = frame.shape
+                yield frame
+        if first is not None and shape is None:
+            raise first
+
+    def _or_none(self, number: int) -> np.ndarray | None:
+        try:
+            return self.read(number, number + 1)[0]
+        except RecordingError:
+            return None  # counted by whoever asks; `luma` and `rgb` say what ails it
+
+    def _spans(self, size: int) -> Iterator[tuple[int, int]]:
         size = max(1, min(size, _CHUNK_BYTES // max(1, 3 * (self.info.height or 1) * (self.info.width or 1))))
         for start in range(0, self.frames, size):
-            yield self.read(start, min(start + size, self.frames))
+            yield start, min(start + size, self.frames)
+
+    def _chunks(self, size: int) -> Iterator[np.ndarray]:
+        for start, stop in self._spans(size):
+            yield self.read(start, stop)
 
 
 def grey(frames: np.ndarray) -> Luma:

@@ -82,10 +82,18 @@ class ResampledCamera:
         """One packet a frame, with size and content of the recorded frame behind it."""
         return self._packets
 
+    def planes(self) -> Iterator[np.ndarray | None]:
+        """Grey levels (h, w) frame by frame; None where the recorded frame cannot be decoded."""
+        yield from self._frames()
+
     def luma(self, *, chunk: int = 64) -> Iterator[Luma]:
         """Grey levels in chunks of at most `chunk` frames, in order; the recording is decoded once."""
         waiting: list[Luma] = []
         for frame in self._frames():
+            if frame is None:
+                if waiting:
+                    yield np.stack(waiting)
+                raise VideoError(f"camera {self.info.key}: a recorded frame cannot be decoded; restore its file")
             if waiting and (len(waiting) == chunk or frame.shape != waiting[0].shape):
                 yield np.stack(waiting)
                 waiting = []
@@ -105,18 +113,18 @@ class ResampledCamera:
         rows, place = np.unique(self.rows[list(frames)], return_inverse=True)
         return self.source.rgb(rows.tolist())[place.reshape(-1)]
 
-    def _frames(self) -> Iterator[Luma]:
+    def _frames(self) -> Iterator[np.ndarray | None]:
         """Frames (h, w) of the timeline. Its rows never go backwards, so recorded ones pass by once."""
         rows = self.rows.tolist()
         at = number = 0
-        for frames in self.source.luma():
-            for frame in frames:
-                while at < len(rows) and rows[at] == number:
-                    yield frame
-                    at += 1
-                number += 1
-                if at == len(rows):
-                    return
+        planes = getattr(self.source, "planes", None)
+        for frame in planes() if planes else (plane for block in self.source.luma() for plane in block):
+            while at < len(rows) and rows[at] == number:
+                yield frame
+                at += 1
+            number += 1
+            if at == len(rows):
+                return
         if at < len(rows):
             raise VideoError(
                 f"camera {self.info.key} ends after {number} frames where its times promise {rows[-1] + 1}; "

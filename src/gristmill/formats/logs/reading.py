@@ -269,7 +269,8 @@ class _Frames:
         with _Named(self.where, VideoError):
             frames = np.empty((0, 0, 0), np.uint8)
             for at, (_, decoded) in enumerate(self.messages(start, stop)):
-                image = pixels(*decoded())
+                with _Named(f"frame {start + at}", MessageError):
+                    image = pixels(*decoded())
                 if not at:
                     frames = np.empty((stop - start, *image.shape), np.uint8)
                 if image.shape != frames.shape[1:]:
@@ -291,7 +292,7 @@ def _camera(plan: CameraPlan, info: CameraInfo, frames: _Frames, count: int, tim
     if plan.picture.sort == "raw":
         from gristmill.video.raw import RawCamera
 
-        return RawCamera(info=info, frames=count, times_s=times_s, where=where, read=frames.arrays)
+        return RawCamera(info=info, frames=count, times_s=times_s, where=where, read=frames.arrays, alone=True)
     if plan.picture.sort == "image":
         from gristmill.video.images import ImageCamera
 
