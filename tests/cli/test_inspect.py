@@ -55,3 +55,15 @@ def test_what_a_format_leaves_unsaid_is_asked_for(real_data: Path, capfd: pytest
     assert "--option rate_hz=" in capfd.readouterr().out
     assert run(["inspect", str(real_data / "bridge_rlds"), "--option", "rate_hz=5"]) == 0
     assert "25 episodes, 250 frames at 5 Hz" in capfd.readouterr().out
+
+
+def test_a_log_without_messages_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from mcap.writer import Writer
+
+    path = tmp_path / "a.mcap"
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start()
+        writer.finish()
+    assert run(["inspect", str(path)]) == 2
+    assert "holds no messages" in capfd.readouterr().err

@@ -80,7 +80,8 @@ def inspect(path: str | Path, options: Mapping[str, Any] | None = None) -> Inspe
         raise
     except CorpusError as error:
         # A format that leaves its rate unsaid can still be shown, and its reader says what it needs.
-        if proposal is None and "--option" not in str(error):
+        empty = proposal is not None and not any(topic.messages for topic in proposal.topics)
+        if empty or (proposal is None and "--option" not in str(error)):
             raise
         return Inspection(**shared, proposal=proposal, needs=str(error))
     return _of(corpus, shared["path"], name, shared["options"], proposal)
