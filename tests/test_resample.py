@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation, Slerp
 
 from gristmill.digest import episode_digest
+from gristmill.dim_methods import idle_patterns
 from gristmill.embodiment import Embodiment, Joint
-from gristmill.episode import Channel, Episode, Role
+from gristmill.episode import Channel, CorpusFacts, Episode, Role
 from gristmill.errors import RecipeError, RecordingError, VideoError
 from gristmill.resample import Provenance, Resample, featurize, provenance_key, resample
 from gristmill.testing import ArrayCamera, make_episode, reaching
@@ -279,6 +280,23 @@ def test_an_average_of_a_flag_is_refused() -> None:
     rail = streams({"state": ("state", times, times)}, {"state": ("rail",)}, embodiment=card)
     with pytest.raises(RecipeError, match=r"resample\.wrapping: state\[rail\] is in m"):
         resample(rail, Resample(rate_hz=20, wrapping=("*",)))
+
+
+def test_patterns_that_fit_nothing_are_named() -> None:
+    features = {
+        "state": {"dtype": "float32", "shape": [1], "names": ["rail"]},
+        "other.force": {"dtype": "float32", "shape": [3], "names": None},
+        "camera": {"dtype": "video", "shape": [4, 4, 3], "names": ["height", "width", "channels"]},
+    }
+    facts = CorpusFacts(
+        key="a", root="a", format="test", robot_type="", rate_hz=10.0, features=features, cameras={}, dims=()
+    )
+    rule = Resample(
+        rate_hz=20,
+        methods={"nope.*": "hold", "state[r*]": "hold", "other.force[?]": "hold", "camera*": "hold"},
+        wrapping=("stat?", "wrist*", "other.force[3*]"),
+    )
+    assert idle_patterns(rule, [facts]) == ["methods.'nope.*'", "wrapping.'wrist*'", "wrapping.'other.force[3*]'"]
 
 
 def test_disorder_gives_an_ordered_timeline() -> None:

@@ -63,6 +63,28 @@ def check_rule(rule: Resample, facts: CorpusFacts) -> None:
             raise RecipeError(_no_average(entry[0], key, kind))
 
 
+def idle_patterns(rule: Resample, corpora: Sequence[CorpusFacts]) -> list[str]:
+    """Patterns of a rule that fit no channel, camera or dimension of any corpus, as `methods.'nope.*'`."""
+    names = {name for facts in corpora for name in _names_of(facts)}
+    return [
+        f"{table}.{name!r}"
+        for table, entries in (("methods", rule.methods), ("wrapping", rule.wrapping))
+        for name in entries
+        if not any(matches(name, known) for known in names)
+    ]
+
+
+def _names_of(facts: CorpusFacts) -> set[str]:
+    """Channels, cameras, and dimensions of channels of whatever role."""
+    names = {*facts.features, *facts.cameras, *(d.channel for d in facts.dims), *(d.label for d in facts.dims)}
+    for key, feature in facts.features.items():
+        named = feature.get("names") if isinstance(feature.get("names"), list) else []
+        shape = feature.get("shape") or [1]
+        count = int(shape[0]) if len(shape) == 1 else 0
+        names |= {f"{key}[{named[i] if i < len(named) and named[i] else i}]" for i in range(count)}
+    return names
+
+
 def groups_of(channel: Channel, rule: Resample, card: Embodiment) -> list[DimGroup]:
     """Every dimension of the channel, in groups.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gristmill import lineage, measuring
 from gristmill.audit import Audit, Verdict
+from gristmill.dim_methods import idle_patterns
 from gristmill.episode import Corpus
 from gristmill.pipeline.shared_views import shared_views
 from gristmill.progress import Progress
@@ -70,7 +71,7 @@ def curate(
     audits = shared_views(store, recipe, audited)
     digests = [[measuring.digests_of(store, corpus, int(row)) for row in audit.rows] for audit, corpus in audited]
     plans = plan(audits, digests, gate=recipe.gate, trim=recipe.trim)
-    notes = (*_idle_rules(recipe, audits), *_left_out(plans))
+    notes = (*_idle_rules(recipe, audits), *_idle_patterns(recipe, audits), *_left_out(plans))
     corpora = {audit.facts.root: corpus for audit, corpus in audited}
     look_ahead(plans, corpora.__getitem__)
     if dry_run:
@@ -135,6 +136,13 @@ def _idle_rules(recipe: Recipe, audits: Sequence[Audit]) -> Iterator[str]:
         if code and code not in codes.get(check, ()):
             seen = ", ".join(sorted(filter(None, codes.get(check, ())))) or "none"
             yield f"gate.rules.{rule!r} met no finding; codes that `{check}` reported here: {seen}"
+
+
+def _idle_patterns(recipe: Recipe, audits: Sequence[Audit]) -> Iterator[str]:
+    """Patterns for resampling that fit nothing: misspelt, or not needed here."""
+    if recipe.resample is not None:
+        for pattern in idle_patterns(recipe.resample, [audit.facts for audit in audits]):
+            yield f"resample.{pattern} fits no channel, camera or dimension of any corpus"
 
 
 def _left_out(plans: Sequence[Plan]) -> Iterator[str]:
