@@ -609,3 +609,11 @@ def error_of(episode: Episode) -> str:
     assert "\n" not in message
     assert len(message) < 400
     return message
+
+
+def test_a_refusal_names_the_buffer(tmp_path: Path) -> None:
+    path = made.make(tmp_path / "pusht", version=2)
+    (declared,) = (path / "data").glob("state/.zarray")
+    declared.write_text(declared.read_text().replace('"zarr_format"', '"order_of"'))
+    with pytest.raises(CorpusError, match="pusht: data/state"):
+        opened(path)

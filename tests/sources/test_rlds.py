@@ -587,3 +587,12 @@ def error_of(episode: Episode) -> str:
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 400
     return str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff" * 4096])
+def test_a_folder_whose_shards_cannot_be_read_names_them(tmp_path: Path, content: bytes) -> None:
+    folder = made.make(tmp_path / "arm")
+    for shard in folder.glob("*.tfrecord*"):
+        shard.write_bytes(content)
+    with pytest.raises(CorpusError, match=r"arm-train\.tfrecord-00000-of-00002: no record can be read"):
+        open_path(tmp_path, options={"rate_hz": 10.0})

@@ -203,7 +203,9 @@ def _document(files: CorpusFiles, name: str) -> dict[str, Any]:
 
 def _has_shards(folder: Path) -> bool:
     try:
-        return any(is_shard(entry) for entry in folder.iterdir() if ".tfrecord" in entry.name)
+        entries = [entry for entry in folder.iterdir() if _NAME.fullmatch(entry.name) and entry.is_file()]
+        # Beside its declaration, a file of this name is a shard however it begins: empty, or damaged.
+        return bool(entries) and ((folder / "features.json").is_file() or any(map(is_shard, entries)))
     except OSError:
         return False
 

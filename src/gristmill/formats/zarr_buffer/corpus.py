@@ -47,6 +47,17 @@ def open_buffer(path: Path, *, key: str, card: Embodiment | None, options: Any, 
     """
     library()
     place = place_of(path)
+    try:
+        return _opened(path, place, key=key, card=card, options=options, locator=locator)
+    except CorpusError as error:
+        if path.name in str(error):
+            raise
+        raise type(error)(f"{path}: {error}") from None  # arrays are called by their name within it
+
+
+def _opened(
+    path: Path, place: Folder | Archive, *, key: str, card: Embodiment | None, options: Any, locator: Any
+) -> RecordedCorpus:
     members = place.members()
     metas = {meta.name: meta for meta in arrays(documents(place, members))}
     stored = _stored(place, metas, members, fills=options.absent_chunks == "fill")
