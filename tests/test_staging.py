@@ -47,7 +47,7 @@ def test_replaces_only_when_allowed(tmp_path) -> None:
     _make(out, "one")
     with pytest.raises(UsageError, match="not empty"):
         Staged(out)
-    with pytest.raises(UsageError, match="not empty"):
+    with pytest.raises(UsageError, match="did not write"):
         Staged(out, replaces=lambda folder: (folder / "mark").exists())
     _make(out, "two", replaces=lambda folder: (folder / "a.txt").exists())
     assert (out / "a.txt").read_text() == "two"
