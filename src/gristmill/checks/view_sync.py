@@ -59,8 +59,8 @@ class ViewSync:
     source: ClassVar[str] = (
         "Delay of the largest cross-correlation, parabolic between samples (Knapp and Carter 1976). 0.13 s is "
         "four frames at 30 Hz: delays between clean views scatter by less. Exactness by the Cramer-Rao bound, "
-        "certainty by the likelihood ratio of Wilks (1938), independent samples by Bartlett (1935); 3.5 deviations "
-        "are where Iglewicz and Hoaglin (1993) call a value an outlier."
+        "certainty by the likelihood ratio of Wilks (1938), independent samples by Bartlett (1935), on the safe side; "
+        "three deviations are one clean pair of views in 370."
     )
 
     max_delay_s: float = measuring(0.4)
@@ -70,7 +70,7 @@ class ViewSync:
     max_behind_s: float = 0.15  # of all views against the robot, from what is usual
     min_deviations: float = 6.0  # robust standard deviations of the corpus
     min_match: float = 0.5  # correlation between views below which a delay means nothing
-    min_certainty: float = 3.5  # deviations from no delay of cameras that usually have none, and beyond a frame
+    min_certainty: float = 3.0  # deviations from no delay of cameras that usually have none, and beyond a frame
     min_behind_match: float = 0.4  # correlation with the robot's motion below which a delay means nothing
     min_episodes: int = 8  # that a usual delay against the robot's motion takes
 
