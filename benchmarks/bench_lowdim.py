@@ -29,6 +29,7 @@ from gristmill.testing import facts_of, make_episode, reaching
 
 FRAMES = 200
 BATCH = 256  # episodes measured before their columns are built
+BLOCK = 16  # episodes measured check by check, as a worker does (`gristmill.engine.measure`)
 REPEATS = 5  # the best one counts: other processes on the machine only ever add
 NAMES = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper")
 
@@ -66,10 +67,13 @@ def measure(checks: Sequence[Any], episodes: Sequence[Episode], facts: CorpusFac
     for start in range(0, len(episodes), BATCH):
         rows: list[list[Measured]] = [[] for _ in checks]
         steps = [(check.measure, cells.append) for check, cells in zip(checks, rows, strict=True)]
-        for episode in episodes[start : start + BATCH]:
+        for first in range(start, min(start + BATCH, len(episodes)), BLOCK):
+            block = episodes[first : first + BLOCK]
             for run_check, keep in steps:
-                keep(run_check(episode))
-            episode.derived.clear()
+                for episode in block:
+                    keep(run_check(episode))
+            for episode in block:
+                episode.derived.clear()
         for columns, cells in zip(table, rows, strict=True):
             columns.add(start, cells)
     return table

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from gristmill.sources import open_path
 from processes import machine, run
 
 JOINTS = 12
-GRISTMILL = "gristmill"
+GRISTMILL = str(Path(sys.executable).with_name("gristmill"))
 
 
 def main() -> None:

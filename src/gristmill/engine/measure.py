@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -41,6 +42,11 @@ from gristmill.inputs import Pair, Parts, combine, hexadecimal, inputs, number, 
 PART_ROWS = 500
 PART_S = 1.0
 PART_BYTES = 32 << 20
+# Episodes are measured in blocks, check by check: fifty checks, one after the other for each single episode, push each
+# other out of the processor's caches, which costs more than the checks themselves. A block ends after so many episodes
+# or frames, since all of it is in memory. Where video is decoded that hardly counts, and each episode is a block.
+_BLOCK_ROWS = 16
+_BLOCK_FRAMES = 8192
 # A work whose worker died is cut into so many pieces, at most so often.
 _PIECES = 8
 _ATTEMPTS = 3
@@ -76,7 +82,8 @@ class Measurer:
                     for episode in self._corpus.episodes(work.rows[at:].tolist()):
                         with np.errstate(invalid="ignore"):  # damaged bytes hold NaNs that a mere copy signals
                             session.look(at, episode)
-                        at += 1
+                            at += 1
+                            session.measure_block()
                         if session.due(at):
                             yield session.part(at)
                     if at < len(work):
@@ -84,8 +91,10 @@ class Measurer:
                 except Exception as error:  # noqa: BLE001 - one episode must not stop the others; it is reported
                     session.skip(at, _reason(error))
                     at += 1
+            with np.errstate(invalid="ignore"):
+                session.measure_block(last=True)
         except KeyboardInterrupt:
-            yield session.part(at)
+            yield session.part(session.measured(at))
             raise
         if session.waiting(at):
             yield session.part(at)
@@ -103,6 +112,18 @@ class Measurer:
         rows = work.rows[done:]
         readings = [Reading(int(row), "values", "", reason, lasting=False) for row in rows]
         return Part(rows=rows, readings=readings, batches={}, counters=Counters(episodes=len(rows)))
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """An episode that was read and is to be measured with its block."""
+
+    at: int
+    episode: Episode
+    owed: list[int]  # of each check: SETTLED, OWED or DECIDE
+    blind: bool  # its low-dimensional data cannot be read
+    seen: list[Episode | None]  # its views, made when they are asked for
+    mixed: dict[Parts, Pair] = field(default_factory=dict)
 
 
 class _Session:
@@ -128,6 +149,8 @@ class _Session:
             [stage.check.measure for stage in plan.stages],
             self._rows,
         )
+        self._block: list[_Waiting] = []
+        self._block_rows = 1 if plan.cameras else _BLOCK_ROWS
         # Whether rows were measured before, so that a new episode's input has to be looked up among them.
         self._asks = [stage.known is not None for stage in plan.stages]
         # Checks for which the low-dimensional data is loaded; the reader's issues come to light with it.
@@ -141,9 +164,8 @@ class _Session:
     # -- one episode -------------------------------------------------------------------------------
 
     def look(self, at: int, episode: Episode) -> None:
-        """Read what is not known of an episode and measure what is owed."""
+        """Read what is not known of an episode, and let it wait until its block is measured."""
         self._counters.episodes += 1
-        owed = self._work.owed[at]
         self._read_values(at, episode, needed=self._needed[at])
         for key in self._plan.cameras:
             self._read_camera(at, episode, key)
@@ -151,28 +173,54 @@ class _Session:
         episode.load_traces = partial(self._trace, at, episode.cameras, {})
         _ = episode.derived  # made before the episode is copied, so that all views share it
         self._names.append(episode.id)
-        seen: list[Episode | None] = [None] * len(self._reads)
-        mixed: dict[Parts, Pair] = {}
-        place = at - self._start
-        blind = self._states["values"][at] == BROKEN
-        for i, (state, which, measure, rows) in enumerate(zip(owed.tolist(), *self._steps, strict=True)):
-            if state == SETTLED or (state == DECIDE and (self._asks[i] or blind) and not self._is_owed(at, i, mixed)):
-                continue
-            part = seen[which]
-            if part is None:
-                part = seen[which] = view(episode, self._reads[which])
-            try:
-                rows.found.append((place, measure(part)))
-            except RecordingError as error:
-                rows.found.append((place, Measured(unknown=str(error))))
-            except Exception as error:  # noqa: BLE001 - a mistake in one check is reported, the others go on
-                rows.fail(place, problem(self._plan.stages[i].name, episode.id, error))
+        self._block.append(
+            _Waiting(
+                at=at,
+                episode=episode,
+                owed=self._work.owed[at].tolist(),
+                blind=self._states["values"][at] == BROKEN,
+                seen=[None] * len(self._reads),
+            )
+        )
+
+    def measure_block(self, *, last: bool = False) -> None:
+        """Measure what is owed of the episodes that wait, if there are enough of them or these are the `last`."""
+        block = self._block
+        full = len(block) >= self._block_rows or sum(w.episode.length for w in block) >= _BLOCK_FRAMES
+        if not block or not (full or last):
+            return
+        for i, (which, measure, rows) in enumerate(zip(*self._steps, strict=True)):
+            for waiting in block:
+                if self._settled(waiting, i):
+                    continue
+                place = waiting.at - self._start
+                try:
+                    part = waiting.seen[which]
+                    if part is None:
+                        part = waiting.seen[which] = view(waiting.episode, self._reads[which])
+                    rows.found.append((place, measure(part)))
+                except RecordingError as error:
+                    rows.found.append((place, Measured(unknown=str(error))))
+                except Exception as error:  # noqa: BLE001 - a mistake in one check is reported, the others go on
+                    rows.fail(place, problem(self._plan.stages[i].name, waiting.episode.id, error))
+        self._block = []
+
+    def measured(self, at: int) -> int:
+        """The position, `at` or below, before which every episode is measured."""
+        return self._block[0].at if self._block else at
 
     def skip(self, at: int, reason: str) -> None:
         """Note that an episode could not be looked at, or not to its end."""
         if len(self._names) <= at - self._start:
             self._names.append("")
         self._readings.append(Reading(int(self._work.rows[at]), "values", "", reason, lasting=False))
+
+    def _settled(self, waiting: _Waiting, i: int) -> bool:
+        """Whether a check has nothing to do with an episode that was read."""
+        state = waiting.owed[i]
+        if state == DECIDE and (self._asks[i] or waiting.blind):
+            return not self._is_owed(waiting.at, i, waiting.mixed)
+        return state == SETTLED
 
     def _is_owed(self, at: int, i: int, mixed: dict[Parts, Pair]) -> bool:
         """Whether a check is owed now that the episode was read, or could not be."""
@@ -271,6 +319,8 @@ class _Session:
 
     def due(self, at: int) -> bool:
         """Whether the episodes before position `at` should be handed over now."""
+        if self._block:
+            return False
         full = at - self._start >= PART_ROWS or self._traces.bytes >= PART_BYTES
         return full or time.monotonic() - self._since >= PART_S
 
