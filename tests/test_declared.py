@@ -23,7 +23,11 @@ def test_pooling_agrees_with_numpy():
     ]
     whole = np.concatenate(parts)
     expected = np.stack([whole.min(axis=0), whole.max(axis=0), whole.mean(axis=0), whole.std(axis=0)])
-    assert np.allclose(pooled(count, *moments), expected, rtol=1e-12)
+    assert np.allclose(
+        pooled(count, dict(zip(("low", "high", "mean", "squares"), moments, strict=True)).__getitem__),
+        expected,
+        rtol=1e-12,
+    )
 
 
 def test_one_disagreement_a_feature_survives_storing():

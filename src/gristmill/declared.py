@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -152,23 +152,23 @@ def _features(dims: tuple[Dim, ...]) -> tuple[tuple[str, slice], ...]:
     return tuple((key, slice(keys.index(key), keys.index(key) + keys.count(key))) for key in dict.fromkeys(keys))
 
 
-def pooled(count: FloatArray, low: FloatArray, high: FloatArray, mean: FloatArray, squares: FloatArray) -> FloatArray:
+def pooled(count: FloatArray, moments: Callable[[str], FloatArray]) -> FloatArray:
     """Statistics of all episodes together, from the moments of each.
 
     Args:
         count: (n,) samples of each episode.
-        low: (n, D) smallest value of each episode.
-        high: (n, D) largest value.
-        mean: (n, D) mean.
-        squares: (n, D) sum of squared deviations from the episode's mean.
+        moments: gives (n, D) of each episode: the smallest value for "low", the largest for "high", the "mean", and
+            for "squares" the sum of squared deviations from it. Asked for one by one, since a large corpus has much.
 
     Returns:
         (4, D) in the order of `STATISTICS`; NaN where an episode's moments are not known.
 
     Chan, Golub and LeVeque, "Algorithms for computing the sample variance" (1983), pairwise update.
     """
-    weight = count[:, None]
+    low, high = moments("low").min(axis=0), moments("high").max(axis=0)
     total = count.sum()
-    centre = (weight * mean).sum(axis=0) / total
-    spread = (squares + weight * (mean - centre) ** 2).sum(axis=0) / total
-    return np.stack([low.min(axis=0), high.max(axis=0), centre, np.sqrt(spread)])
+    mean = moments("mean")
+    centre = np.einsum("n,nd->d", count, mean) / total
+    apart = mean - centre
+    spread = (moments("squares").sum(axis=0) + np.einsum("n,nd,nd->d", count, apart, apart)) / total
+    return np.stack([low, high, centre, np.sqrt(spread)])

@@ -7,7 +7,6 @@ Without this a run's peak is the sum of its stages' peaks rather than their maxi
 from __future__ import annotations
 
 import ctypes
-import gc
 import sys
 from functools import cache
 
@@ -21,8 +20,6 @@ def frugal() -> None:
 
     It takes an eighth off the peak of a large audit. Call it before anything large is read.
     """
-    # Little here is circular, and looking for it after every few hundred objects costs a fiftieth of an audit.
-    gc.set_threshold(20_000, 20, 20)
     pa.set_memory_pool(pa.system_memory_pool())
     if sys.platform.startswith("linux"):
         mallopt = getattr(ctypes.CDLL(None), "mallopt", None)

@@ -97,8 +97,7 @@ class Stats:
             return []  # statistics of all episodes say nothing of some of them
         width = len(facts.dims)
         told = {issue.channel for issue in manifest.issues if issue.check == "stats"}
-        moments = [manifest[name][:, :width] for name in ("low", "high", "mean", "squares")]
-        actual = pooled(manifest["count"], *moments)
+        actual = pooled(manifest["count"], lambda name: manifest[name][:, :width])
         found = disagreements(facts.declared_stats, facts.dims, actual, self.noticed_above)
         return [d for d in found if d.declared is not None or d.feature not in told]
 

@@ -126,10 +126,13 @@ def _metrics(name: str, check: Any, manifest: Manifest) -> dict[str, np.ndarray]
             for channel in dict.fromkeys(d.channel for d in manifest.dims):
                 at = [i for i, d in enumerate(manifest.dims) if d.channel == channel]
                 found[f"{name}.{column.name}[{channel}]"] = _mean(cells[:, at])
+    empty = {key for key, values in found.items() if np.isnan(values).all()}
     if manifest.measured.all() and not any(manifest.unknown):
         # A check that was asked of every episode and had nothing to say of a column has no metric there.
-        return {key: values for key, values in found.items() if not np.isnan(values).all()}
-    return found
+        return {key: values for key, values in found.items() if key not in empty}
+    # What is known of no episode takes no memory.
+    nothing = np.broadcast_to(np.float64(np.nan), len(manifest))
+    return {key: nothing if key in empty else values for key, values in found.items()}
 
 
 def _mean(cells: np.ndarray) -> np.ndarray:
