@@ -114,7 +114,10 @@ def test_much_work_uses_every_core_and_decoding_sooner() -> None:
 
 _SCRIPT = textwrap.dedent(
     """
+    import signal
     import sys
+    # Shells start what runs in the background with SIGINT ignored, and tests run in the background, too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path.insert(0, sys.argv[1])
     from made_jobs import Echo
     from gristmill.engine import local
